@@ -1,0 +1,238 @@
+#pragma once
+
+#include "core/lease.hpp"
+#include "core/lifecycle.hpp"
+#include "core/project.hpp"
+#include "core/result.hpp"
+#include "core/task.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The scheduler as its users inside the process see it: requests in, one answer each through a
+/// callback. Knows nothing of HTTP, shows nothing of CAF. The gateway, the embedded library and
+/// the in-process bench all stand on this header.
+namespace lycosa::actors {
+
+/// Called exactly once, on a thread of the node; must not block. May be called before the
+/// requesting call returns.
+template <class T>
+using reply = std::function<void(result<T>)>;
+
+/// Keeps the memory that a request's or an answer's views point into.
+using memory = std::shared_ptr<const void>;
+
+/// Why one item of a list was not taken.
+struct item_error {
+  std::uint32_t index = 0; ///< position in the caller's list
+  std::string taskid;
+  std::string why; ///< names the field where one is to blame
+};
+
+// -- projects ----------------------------------------------------------------------------------
+
+struct project_view {
+  project_record record;
+  bool paused = false; ///< by the operator or by the failure rule
+  std::uint64_t ready = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t processing = 0;
+  status_counts counts;
+  std::optional<wall_time> next_at; ///< when the next queued task may run, if time decides that
+  std::string gate; ///< why nothing is handed out right now; empty = something can be
+  [[nodiscard]] std::uint64_t size() const { return ready + delayed + processing; }
+};
+
+struct put_project_answer {
+  project_view project;
+  bool created = false;
+};
+
+// -- submit ------------------------------------------------------------------------------------
+
+struct submit_item {
+  task record; ///< `project` names the project; `schedule` may carry the commands
+  std::uint32_t index = 0;
+};
+
+struct submit_request {
+  memory buffer;
+  std::vector<submit_item> items;
+};
+
+struct submit_answer {
+  std::uint64_t created = 0;
+  std::uint64_t restarted = 0;
+  std::uint64_t ignored = 0;
+  std::uint64_t cancelled = 0;
+  std::vector<item_error> rejected;
+  /// Set when a part could not be written (`no_space`, `unavailable`): the counts tell what was.
+  /// Sending the whole list again is safe, what was taken is then ignored.
+  std::optional<error> failure;
+};
+
+// -- lease, report -----------------------------------------------------------------------------
+
+struct lease_request {
+  std::uint32_t max = 1;
+  usec wait{};                       ///< for the first task; 0 = answer at once
+  std::vector<std::string> projects; ///< empty = all
+  std::string consumer;              ///< name to show to operators; may be empty
+};
+
+struct leased_task {
+  task record; ///< with the project's name
+  std::string lease; ///< text form; empty for messages that expect no report
+  std::string_view group;
+  std::string_view project_md5sum;
+  wall_time project_updatetime{};
+};
+
+struct lease_answer {
+  std::vector<leased_task> tasks;
+  std::vector<memory> buffers;
+};
+
+/// A lease request under way; may be dropped or cancelled from any thread.
+class lease_wait {
+public:
+  virtual ~lease_wait() = default;
+  /// The client has gone: the answer is not wanted. Tasks already chosen go back to the queue.
+  /// Harmless after the answer.
+  virtual void cancel() = 0;
+};
+
+struct report_item {
+  std::string_view project;
+  report pack;
+  std::optional<lease_token> lease;
+  std::uint32_t index = 0;
+};
+
+struct report_request {
+  memory buffer;
+  std::vector<report_item> items;
+};
+
+struct report_answer {
+  std::uint64_t done = 0;
+  std::uint64_t retried = 0;
+  std::uint64_t failed = 0;
+  std::vector<item_error> rejected; ///< stale leases: why = "stale lease"
+  std::optional<error> failure;     ///< as in submit_answer
+};
+
+struct leases_request {
+  std::vector<std::optional<lease_token>> leases; ///< none = the text was no lease: rejected
+  usec amount{}; ///< extend: from now on; release: before it may run again
+};
+
+struct leases_answer {
+  std::uint64_t changed = 0;
+  std::vector<item_error> rejected;
+};
+
+// -- reads -------------------------------------------------------------------------------------
+
+struct task_view {
+  task record;
+  std::string state; ///< "ready", "delayed", "processing", or empty when it is not queued
+  std::optional<wall_time> due; ///< delayed: when; processing: end of the lease
+  std::string consumer;         ///< processing: who holds it
+};
+
+struct task_page {
+  std::vector<task> tasks;
+  std::vector<memory> buffers;
+  std::string next; ///< empty = end
+};
+
+struct task_answer {
+  task_view view;
+  std::vector<memory> buffers;
+};
+
+struct stored_result {
+  std::string taskid;
+  std::string json;
+  wall_time updatetime{};
+};
+
+struct result_page {
+  std::vector<stored_result> results;
+  std::string next;
+};
+
+struct shard_view {
+  std::uint64_t tasks = 0, active = 0, results = 0;
+  std::uint64_t file_bytes = 0, used_bytes = 0, map_bytes = 0, last_lsn = 0;
+  bool low_space = false;
+};
+
+struct health_view {
+  bool ready = false; ///< every queue is loaded and every part is up
+  std::string why;    ///< what is missing
+  std::uint64_t queues_loading = 0;
+  std::vector<shard_view> shards;
+};
+
+// -- the node ----------------------------------------------------------------------------------
+
+struct node_config {
+  std::string name = "lycosa";
+  std::string data;             ///< directory; empty = memory only, nothing survives
+  std::uint16_t shards = 4;     ///< for a new directory; an old one must match
+  std::uint64_t map_size = 0;   ///< bytes a shard may grow to; 0 = 1 TiB of address space
+  bool sync = true;             ///< answer only what is on disk
+  usec commit_interval = std::chrono::milliseconds{2}; ///< longest a batch gathers under load
+  std::uint32_t commit_batch = 4096;                   ///< operations that close a batch
+  std::uint32_t actor_threads = 0;                     ///< 0 = one a core
+  usec processing_timeout = std::chrono::minutes{10};  ///< how long a lease lasts
+  std::uint64_t inqueue_limit = 0;                     ///< of every project; 0 = none
+  usec delete_time = std::chrono::hours{24};
+  retry_policy default_retry;
+  std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
+};
+
+class node {
+public:
+  /// Opens the data directory and starts the actors. Errors say what to do.
+  static result<std::unique_ptr<node>> open(const node_config& config);
+
+  virtual ~node() = default;
+
+  virtual void put_project(std::string name, project_patch patch,
+                           reply<put_project_answer> done) = 0;
+  virtual void get_project(std::string name, reply<project_view> done) = 0;
+  virtual void list_projects(reply<std::vector<project_view>> done) = 0;
+  /// Answers when the project takes and gives nothing any more; its data goes in slices behind.
+  virtual void delete_project(std::string name, reply<std::uint64_t> done) = 0;
+  /// Queues pyspider's `on_start` task.
+  virtual void start_project(std::string name, reply<submit_answer> done) = 0;
+
+  virtual void submit(submit_request request, reply<submit_answer> done) = 0;
+  virtual std::unique_ptr<lease_wait> lease(lease_request request, reply<lease_answer> done) = 0;
+  virtual void report(report_request request, reply<report_answer> done) = 0;
+  virtual void extend(leases_request request, reply<leases_answer> done) = 0;
+  virtual void release(leases_request request, reply<leases_answer> done) = 0;
+
+  virtual void get_task(std::string project, std::string taskid, reply<task_answer> done) = 0;
+  virtual void list_tasks(std::string project, std::optional<task_status> status,
+                          std::string cursor, std::size_t limit, reply<task_page> done) = 0;
+  virtual void put_result(std::string project, stored_result entry, reply<bool> done) = 0;
+  virtual void get_result(std::string project, std::string taskid, reply<stored_result> done) = 0;
+  virtual void list_results(std::string project, std::string cursor, std::size_t limit,
+                            reply<result_page> done) = 0;
+  virtual void health(reply<health_view> done) = 0;
+
+  /// Stops taking requests, gives leases back, finishes commits; returns when all is on disk.
+  /// Callbacks still open are answered with `unavailable`.
+  virtual void stop() = 0;
+};
+
+} // namespace lycosa::actors

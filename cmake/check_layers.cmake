@@ -1,0 +1,15 @@
+# Fails when a source in FOLDER includes a header matching FORBID (a regex of alternatives), or
+# reaches around the layer roots with a relative include.
+file(GLOB_RECURSE sources "${FOLDER}/*.cpp" "${FOLDER}/*.hpp")
+set(bad "")
+foreach(source IN LISTS sources)
+  file(STRINGS "${source}" includes REGEX "^[ \t]*#[ \t]*include")
+  foreach(line IN LISTS includes)
+    if(line MATCHES "\"\\.\\.?/" OR (FORBID AND line MATCHES "[<\"](${FORBID})"))
+      string(APPEND bad "\n  ${source}: ${line}")
+    endif()
+  endforeach()
+endforeach()
+if(bad)
+  message(FATAL_ERROR "this layer may not include:${bad}")
+endif()
