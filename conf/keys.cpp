@@ -1,0 +1,426 @@
+#include "conf/keys.hpp"
+
+#include "conf/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace lycosa::conf {
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000;
+constexpr std::uint64_t second = 1'000 * ms;
+constexpr std::uint64_t minute = 60 * second;
+constexpr std::uint64_t hour = 60 * minute;
+constexpr std::uint64_t day = 24 * hour;
+constexpr std::uint64_t million = 1'000'000;
+constexpr std::uint64_t unbounded = std::numeric_limits<std::int64_t>::max();
+
+const std::vector<std::string_view> levels{"trace", "debug",    "info", "warn",
+                                           "error", "critical", "off"};
+
+// Captureless, so that the table stays plain data.
+#define AT(member) [](settings& s) -> field { return &s.member; }
+
+std::vector<key_info> make_keys() {
+  using enum effect;
+  return {
+      // -- node
+      {"node", "name", AT(node.name),
+       "Name of this node in logs, in the ready line and towards other nodes.", ""},
+      {"node", "data", AT(node.data),
+       "Directory that holds everything the node keeps; made when missing. Relative to the working "
+       "directory.",
+       ""},
+      {"node", "threads", AT(node.threads),
+       "Threads that run the scheduler's actors; every shard has one more of its own. 0 = one a "
+       "core.",
+       "threads", 0, 256},
+
+      // -- http
+      {.section = "http",
+       .name = "listen",
+       .get = AT(http.listen),
+       .meaning =
+           "Address of the HTTP interface. Port 0 = any free one; the ready line tells which. "
+           "There is no authentication: listen on a trusted network only.",
+       .unit = "",
+       .address = true},
+      {"http", "threads", AT(http.threads),
+       "Threads that read and write connections. 0 = one a core.", "threads", 0, 256},
+      {"http", "max_body", AT(http.max_body),
+       "Largest request body, after decompression; larger ones get 413.", "", 1024,
+       std::uint64_t{16} << 30},
+      {"http", "max_header", AT(http.max_header), "Largest request header; larger ones get 431.",
+       "", 1024, million},
+      {"http", "idle_timeout", AT(http.idle_timeout),
+       "A connection that neither sends nor takes a byte for so long is closed. Waiting for a "
+       "lease "
+       "does not count.",
+       "", second, day},
+      {"http", "max_connections", AT(http.max_connections),
+       "Connections held open at once; more wait in the kernel.", "connections", 1, million},
+      {"http", "max_in_flight", AT(http.max_in_flight),
+       "Memory that request bodies being worked on may take together; past it, writes get 429 with "
+       "Retry-After.",
+       "", 1 << 20, unbounded},
+      {.section = "http",
+       .name = "tls_cert",
+       .get = AT(http.tls_cert),
+       .meaning = "Certificate chain (PEM file) to serve HTTPS with.",
+       .unit = "",
+       .takes = refused},
+      {.section = "http",
+       .name = "tls_key",
+       .get = AT(http.tls_key),
+       .meaning = "Private key (PEM file) of tls_cert.",
+       .unit = "",
+       .takes = refused},
+
+      // -- xmlrpc
+      {.section = "xmlrpc",
+       .name = "listen",
+       .get = AT(xmlrpc.listen),
+       .meaning = "Address of the XML-RPC interface that pyspider's programs speak.",
+       .unit = "",
+       .takes = reserved,
+       .address = true},
+      {.section = "xmlrpc",
+       .name = "enabled",
+       .get = AT(xmlrpc.enabled),
+       .meaning = "Whether XML-RPC is served.",
+       .unit = "",
+       .takes = reserved},
+
+      // -- limits
+      {"limits", "list", AT(limits.list), "Most tasks, reports or leases in one request.", "items",
+       1, million},
+      {"limits", "task", AT(limits.task), "Largest task, as JSON.", "", 256, 64 << 20},
+      {"limits", "taskid", AT(limits.taskid), "Longest task id.", "", 32, 4096},
+      {"limits", "url", AT(limits.url), "Longest URL.", "", 64, 1 << 20},
+
+      // -- storage
+      {"storage", "shards", AT(storage.shards),
+       "Parts the data is cut into, each with a writer thread. Fixed when the data directory is "
+       "made; a different number later is refused.",
+       "shards", 1, 1024},
+      {"storage", "map_size", AT(storage.map_size),
+       "Size each shard's file may grow to. Reserves address space, not disk. When it is full, "
+       "writes get 507.",
+       "", 1 << 20, std::uint64_t{64} << 40},
+      {.section = "storage",
+       .name = "durability",
+       .get = AT(storage.durability),
+       .meaning = "\"sync\" answers a write when it is on disk, so it survives a power cut. "
+                  "\"async\" answers earlier: a crash of the machine (not of the process) may lose "
+                  "the last writes.",
+       .unit = "",
+       .choices = {"sync", "async"}},
+      {"storage", "commit_interval", AT(storage.commit_interval),
+       "Longest time a commit gathers operations while more keep coming. An idle shard commits at "
+       "once.",
+       "", 0, 10 * second},
+      {"storage", "commit_batch", AT(storage.commit_batch),
+       "Operations that end the gathering of a commit early.", "operations", 1, million},
+
+      // -- scheduler
+      {.section = "scheduler",
+       .name = "update_project_interval",
+       .get = AT(scheduler.update_project_interval),
+       .meaning = "How often projects changed behind the scheduler's back are looked for. Projects "
+                  "change through the node itself, at once.",
+       .unit = "",
+       .min = second,
+       .max = 365 * day,
+       .takes = reserved},
+      {.section = "scheduler",
+       .name = "loop_limit",
+       .get = AT(scheduler.loop_limit),
+       .meaning = "pyspider's bound on tasks handled a loop; this scheduler has no such loop.",
+       .unit = "tasks",
+       .min = 1,
+       .takes = reserved},
+      {.section = "scheduler",
+       .name = "loop_interval",
+       .get = AT(scheduler.loop_interval),
+       .meaning = "pyspider's pause between loops; this scheduler has no such loop.",
+       .unit = "",
+       .max = hour,
+       .takes = reserved},
+      {.section = "scheduler",
+       .name = "active_tasks",
+       .get = AT(scheduler.active_tasks),
+       .meaning = "Latest tasks remembered a project.",
+       .unit = "tasks",
+       .max = million,
+       .takes = reserved},
+      {"scheduler", "inqueue_limit", AT(scheduler.inqueue_limit),
+       "Most tasks queued, delayed and leased a project, where the project sets no queue_limit of "
+       "its own. 0 = no limit.",
+       "tasks"},
+      {"scheduler", "exception_limit", AT(scheduler.exception_limit),
+       "Restarts in a row of a project's failing scheduler part before the project is set aside "
+       "and "
+       "the others go on.",
+       "restarts", 0, 1000},
+      {"scheduler", "delete_time", AT(scheduler.delete_time),
+       "A project that is STOP, has `delete` in its group and has not changed for so long is "
+       "deleted with its tasks.",
+       "", 0, 3650 * day},
+      {"scheduler", "default_retry_delay", AT(scheduler.default_retry_delay),
+       "Delay before each retry of a failed task, by the number of failures before it; \"\" is for "
+       "all others. For projects that set no retry_delay. What is written here replaces the whole "
+       "table; without \"\" the others wait 24h.",
+       "", 0, 3650 * day},
+      {"scheduler", "processing_timeout", AT(scheduler.processing_timeout),
+       "How long a lease lasts. A task not reported, extended or released by then is handed out "
+       "again.",
+       "", second, 365 * day},
+      {.section = "scheduler",
+       .name = "fail_pause_num",
+       .get = AT(scheduler.fail_pause_num),
+       .meaning = "Reports in a row that must fail for a project to be paused. 0 = never.",
+       .unit = "reports",
+       .max = 10'000,
+       .takes = reserved},
+      {.section = "scheduler",
+       .name = "pause_time",
+       .get = AT(scheduler.pause_time),
+       .meaning = "How long such a pause lasts before a trial.",
+       .unit = "",
+       .max = 365 * day,
+       .takes = reserved},
+      {.section = "scheduler",
+       .name = "unpause_check_num",
+       .get = AT(scheduler.unpause_check_num),
+       .meaning = "Reports a trial waits for: one that succeeds ends the pause.",
+       .unit = "reports",
+       .min = 1,
+       .max = 10'000,
+       .takes = reserved},
+
+      // -- dispatch
+      {.section = "dispatch",
+       .name = "buffer",
+       .get = AT(dispatch.buffer),
+       .meaning = "Tasks loaded ahead of demand.",
+       .unit = "tasks",
+       .max = million,
+       .takes = reserved},
+
+      // -- cluster
+      {.section = "cluster",
+       .name = "mode",
+       .get = AT(cluster.mode),
+       .meaning = "\"single\": this node works alone. This version knows no other mode.",
+       .unit = "",
+       .choices = {"single"}},
+
+      // -- auth
+      {.section = "auth",
+       .name = "tokens",
+       .get = AT(auth.tokens),
+       .meaning = "Secrets a client must show one of.",
+       .unit = "",
+       .takes = refused},
+
+      // -- redis
+      {.section = "redis",
+       .name = "url",
+       .get = AT(redis.url),
+       .meaning = "Redis server with pyspider's queues, e.g. redis://127.0.0.1:6379/0.",
+       .unit = "",
+       .takes = reserved},
+      {.section = "redis",
+       .name = "newtask_queue",
+       .get = AT(redis.newtask_queue),
+       .meaning = "List that new tasks are read from.",
+       .unit = "",
+       .takes = reserved},
+      {.section = "redis",
+       .name = "status_queue",
+       .get = AT(redis.status_queue),
+       .meaning = "List that reports are read from.",
+       .unit = "",
+       .takes = reserved},
+      {.section = "redis",
+       .name = "out_queue",
+       .get = AT(redis.out_queue),
+       .meaning = "List that tasks are pushed to.",
+       .unit = "",
+       .takes = reserved},
+      {.section = "redis",
+       .name = "out_queue_limit",
+       .get = AT(redis.out_queue_limit),
+       .meaning = "Longest that list may be.",
+       .unit = "tasks",
+       .min = 1,
+       .max = million,
+       .takes = reserved},
+
+      // -- log
+      {.section = "log",
+       .name = "level",
+       .get = AT(log.level),
+       .meaning = "Least severe lines that are written.",
+       .unit = "",
+       .choices = levels},
+      {.section = "log",
+       .name = "levels",
+       .get = AT(log.levels),
+       .meaning = "Levels of single subsystems, e.g. { http = \"debug\", storage = \"warn\" }.",
+       .unit = "",
+       .choices = levels},
+      {"log", "file", AT(log.file), "File to write to; empty = standard error.", ""},
+      {.section = "log",
+       .name = "format",
+       .get = AT(log.format),
+       .meaning = "\"text\" for people, \"json\" (one object a line) for programs.",
+       .unit = "",
+       .choices = {"text", "json"}},
+      {"log", "max_size", AT(log.max_size),
+       "The log file is renamed to FILE.1 (and older ones on) when it is so large.", "", 4096,
+       unbounded},
+      {"log", "keep", AT(log.keep), "Renamed log files that are kept.", "files", 0, 1000},
+  };
+}
+
+#undef AT
+
+/// Edit distance; a swap of neighbours counts one, the commonest slip of the fingers.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+overloaded(F...) -> overloaded<F...>;
+
+std::string choices_text(const std::vector<std::string_view>& choices) {
+  std::string out;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) out += i + 1 == choices.size() ? " or " : ", ";
+    out += '"' + std::string{choices[i]} + '"';
+  }
+  return out;
+}
+
+template <class Format>
+std::string bounds_text(const key_info& key, Format format) {
+  if (key.max >= unbounded) return format(key.min) + " or more";
+  return format(key.min) + " to " + format(key.max);
+}
+
+} // namespace
+
+std::string key_info::path() const {
+  return std::string{section} + "." + std::string{name};
+}
+
+std::span<const key_info> all_keys() {
+  static const auto keys = make_keys();
+  return keys;
+}
+
+std::span<const section_info> all_sections() {
+  static constexpr std::array<section_info, 13> sections{{
+      {"node", "The node itself."},
+      {"http", "The HTTP interface."},
+      {"xmlrpc", "The XML-RPC interface of pyspider's scheduler."},
+      {"limits", "What a single request may bring."},
+      {"storage", "The data directory and how writes reach it."},
+      {"scheduler", "Queues, leases and retries."},
+      {"dispatch", "Handing tasks to consumers."},
+      {"jobs", "Jobs. No keys in this version."},
+      {"cluster", "Several nodes as one scheduler."},
+      {"auth", "Who may use the interfaces."},
+      {"redis", "The message-queue bridge."},
+      {"log", "What is written about the work."},
+      {"caf", "Settings for the actor framework, under its own names, e.g. "
+              "scheduler.max-throughput = 100. Lycosa does not check them. Reserved: no effect in "
+              "this version."},
+  }};
+  return sections;
+}
+
+const key_info* find_key(std::string_view path) {
+  auto keys = all_keys();
+  auto found = std::ranges::find_if(keys, [&](const key_info& k) { return k.path() == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string nearest_key(std::string_view path) {
+  std::string best;
+  auto best_distance = std::max<std::size_t>(2, path.size() / 3) + 1;
+  auto consider = [&](const std::string& candidate, std::size_t d) {
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidate;
+    }
+  };
+  auto dot = path.find('.');
+  if (dot == std::string_view::npos)
+    for (const auto& s : all_sections())
+      consider(std::string{s.name}, distance(path, s.name));
+  for (const auto& k : all_keys()) {
+    // A key put into the wrong section is one slip, however far the section names are apart.
+    auto d = distance(path, k.path());
+    auto name = path.substr(dot == std::string_view::npos ? 0 : dot + 1);
+    if (name == k.name) d = std::min<std::size_t>(d, 1);
+    consider(k.path(), d);
+  }
+  return best;
+}
+
+std::string_view type_name(const key_info& key) {
+  settings s;
+  return std::visit(
+      overloaded{
+          [&](std::string*) -> std::string_view { return key.address ? "HOST:PORT" : "text"; },
+          [](bool*) -> std::string_view { return "true or false"; },
+          [](std::uint64_t*) -> std::string_view { return "whole number"; },
+          [](usec*) -> std::string_view { return "duration"; },
+          [](bytes*) -> std::string_view { return "size"; },
+          [](std::vector<std::string>*) -> std::string_view { return "list of texts"; },
+          [](std::map<std::string, std::string>*) -> std::string_view { return "table of texts"; },
+          [](retry_policy*) -> std::string_view { return "table of durations"; }},
+      key.get(s));
+}
+
+std::string range_text(const key_info& key) {
+  if (!key.choices.empty()) return choices_text(key.choices);
+  settings s;
+  auto duration = [](std::uint64_t v) {
+    return format_duration(usec{static_cast<std::int64_t>(v)});
+  };
+  return std::visit(
+      overloaded{[&](std::uint64_t*) {
+                   return bounds_text(key, [](std::uint64_t v) { return std::to_string(v); });
+                 },
+                 [&](usec*) { return bounds_text(key, duration); },
+                 [&](retry_policy*) { return bounds_text(key, duration); },
+                 [&](bytes*) {
+                   return bounds_text(key, [](std::uint64_t v) { return format_size({v}); });
+                 },
+                 [](auto*) { return std::string{}; }},
+      key.get(s));
+}
+
+} // namespace lycosa::conf

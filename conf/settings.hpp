@@ -1,0 +1,137 @@
+#pragma once
+
+#include "core/lifecycle.hpp"
+#include "core/types.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What can be configured, as plain structs that hold the defaults. `keys.hpp` says what each
+/// member means and which values it takes; `load.hpp` fills them. Consumers take the struct they
+/// need, so a test of theirs needs no file.
+namespace lycosa::conf {
+
+/// A number of bytes; a type of its own so that it is read and printed as `64MiB`.
+struct bytes {
+  std::uint64_t count = 0;
+  friend bool operator==(bytes, bytes) = default;
+};
+
+constexpr bytes kib(std::uint64_t n) {
+  return {n << 10};
+}
+constexpr bytes mib(std::uint64_t n) {
+  return {n << 20};
+}
+constexpr bytes gib(std::uint64_t n) {
+  return {n << 30};
+}
+constexpr bytes tib(std::uint64_t n) {
+  return {n << 40};
+}
+
+struct node_settings {
+  std::string name = "lycosa";
+  std::string data = "data";
+  std::uint64_t threads = 0;
+};
+
+struct http_settings {
+  std::string listen = "127.0.0.1:8040";
+  std::uint64_t threads = 0;
+  bytes max_body = mib(64);
+  bytes max_header = kib(16);
+  usec idle_timeout = std::chrono::seconds{60};
+  std::uint64_t max_connections = 4096;
+  bytes max_in_flight = mib(256);
+  std::string tls_cert;
+  std::string tls_key;
+};
+
+struct xmlrpc_settings {
+  std::string listen = "127.0.0.1:23333";
+  bool enabled = true;
+};
+
+struct limits_settings {
+  std::uint64_t list = 10'000;
+  bytes task = mib(1);
+  bytes taskid = {256};
+  bytes url = kib(8);
+};
+
+struct storage_settings {
+  std::uint64_t shards = 4;
+  bytes map_size = tib(1);
+  std::string durability = "sync";
+  usec commit_interval = std::chrono::milliseconds{2};
+  std::uint64_t commit_batch = 4096;
+};
+
+struct scheduler_settings {
+  usec update_project_interval = std::chrono::minutes{5};
+  std::uint64_t loop_limit = 1000;
+  usec loop_interval = std::chrono::milliseconds{100};
+  std::uint64_t active_tasks = 100;
+  std::uint64_t inqueue_limit = 0;
+  std::uint64_t exception_limit = 3;
+  usec delete_time = std::chrono::hours{24};
+  retry_policy default_retry_delay;
+  usec processing_timeout = std::chrono::minutes{10};
+  std::uint64_t fail_pause_num = 10;
+  usec pause_time = std::chrono::minutes{5};
+  std::uint64_t unpause_check_num = 3;
+};
+
+struct dispatch_settings {
+  std::uint64_t buffer = 1000;
+};
+
+struct cluster_settings {
+  std::string mode = "single";
+};
+
+struct auth_settings {
+  std::vector<std::string> tokens;
+};
+
+struct redis_settings {
+  std::string url;
+  std::string newtask_queue = "newtask_queue";
+  std::string status_queue = "status_queue";
+  std::string out_queue = "scheduler2fetcher";
+  std::uint64_t out_queue_limit = 100;
+};
+
+struct log_settings {
+  std::string level = "info";
+  std::map<std::string, std::string> levels; ///< subsystem → level
+  std::string file;
+  std::string format = "text";
+  bytes max_size = mib(64);
+  std::uint64_t keep = 5;
+};
+
+/// Handed to CAF as they are; the names are CAF's, e.g. `scheduler.max-threads`.
+using caf_value = std::variant<bool, std::int64_t, double, std::string>;
+using caf_settings = std::map<std::string, caf_value>;
+
+struct settings {
+  node_settings node;
+  http_settings http;
+  xmlrpc_settings xmlrpc;
+  limits_settings limits;
+  storage_settings storage;
+  scheduler_settings scheduler;
+  dispatch_settings dispatch;
+  cluster_settings cluster;
+  auth_settings auth;
+  redis_settings redis;
+  log_settings log;
+  caf_settings caf;
+};
+
+} // namespace lycosa::conf
