@@ -79,14 +79,13 @@ struct accept_decision {
 
 // -- a crawl is reported -----------------------------------------------------------------------
 
-/// What a status pack says.
+/// What a status pack says. Its `schedule` is an echo of what the fetcher was handed and is not
+/// looked at: letting it count would bring back an auto_recrawl or age changed meanwhile.
 struct report {
   std::string_view taskid;
   bool fetch_ok = false;   ///< track.fetch.ok; absent = false
   bool process_ok = false; ///< track.process.ok
   std::string_view track;  ///< JSON text to keep
-  std::optional<bool> auto_recrawl; ///< schedule sent along: last writer wins
-  std::optional<usec> age;
   [[nodiscard]] bool ok() const { return process_ok; }
 };
 
@@ -105,7 +104,9 @@ struct report_decision {
   counter_delta delta;
 };
 
-/// Decides what a report of the crawl with `generation` does to the stored ACTIVE record.
+/// Decides what a report of the crawl with `generation` does to the stored ACTIVE record. An older
+/// generation than the stored one's is superseded; a reporter that names no lease passes the
+/// stored one's.
 /// pyspider's rules: success → SUCCESS, lastcrawltime = now, the stored schedule stays (itag
 /// source); auto_recrawl with age ≥ 0 → ACTIVE, due now + age. Failure: delay from `retry`;
 /// auto_recrawl with age ≥ 0 → min(delay, age), never gives up; retried ≥ retries → FAILED;
