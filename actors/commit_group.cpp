@@ -1,0 +1,231 @@
+#include "actors/commit_group.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+
+namespace lycosa::actors {
+
+namespace {
+
+/// Fills in the counts a project keeps of its shard. They were committed, so a failure to read
+/// them back is not worth failing the operation for.
+template <class Op>
+void read_counts(storage::shard_store& store, Op& op) {
+  if (auto counts = store.counts(op.facts->id)) op.counts = *counts;
+}
+
+bool has_growth(const commit_group& g) {
+  return !g.submits.empty() || !g.results.empty();
+}
+
+} // namespace
+
+void commit_group::add(submit_op_ptr op, project_actor from) {
+  size_ += op->items.size();
+  submits.push_back({std::move(op), std::move(from)});
+}
+
+void commit_group::add(report_op_ptr op, project_actor from) {
+  size_ += op->items.size();
+  reports.push_back({std::move(op), std::move(from)});
+}
+
+void commit_group::add(result_op_ptr op) {
+  size_ += 1;
+  results.push_back(std::move(op));
+}
+
+void commit_group::add(erase_op_ptr op, project_actor from) {
+  size_ += op->limit;
+  erases.push_back({std::move(op), std::move(from)});
+}
+
+void commit_group::clear() {
+  submits.clear();
+  reports.clear();
+  results.clear();
+  result_failures.clear();
+  erases.clear();
+  size_ = 0;
+}
+
+void commit_group::commit(wall_time now) {
+  result_failures.assign(results.size(), std::nullopt);
+  try {
+    auto done = attempt(now, true);
+    if (!done && done.error().code == errc::no_space) {
+      // Make sure that finishing work still works: it is what frees space.
+      if (has_growth(*this)) refuse_growth(done.error());
+      done = attempt(now, false);
+      if (!done && done.error().code == errc::no_space && store_.release_reserve())
+        done = attempt(now, false);
+    }
+    if (!done) {
+      refuse_all(done.error());
+      return;
+    }
+  } catch (const std::exception& e) {
+    refuse_all(error{errc::internal, "shard", e.what()});
+    return;
+  }
+  for (auto& s : submits)
+    if (!s.op->failure) read_counts(store_, *s.op);
+  for (auto& r : reports)
+    if (!r.op->failure) read_counts(store_, *r.op);
+}
+
+result<void> commit_group::attempt(wall_time now, bool with_growth) {
+  const bool growth = with_growth && has_growth(*this);
+  if (!growth && reports.empty() && erases.empty()) return {};
+  auto txn = store_.begin();
+  if (!txn) return tl::unexpected(txn.error());
+  // Reports first: when a client reports a page and submits it again, the report was sent first.
+  for (auto& r : reports)
+    if (auto ok = run(**txn, *r.op, now); !ok) return ok;
+  if (growth) {
+    for (auto& s : submits)
+      if (auto ok = run(**txn, *s.op, now); !ok) return ok;
+    for (auto& op : results) {
+      auto ok = (*txn)->put_result({op->project, op->hash},
+                                   {op->entry.taskid, op->entry.json, op->entry.updatetime});
+      if (!ok) return ok;
+    }
+  }
+  for (auto& e : erases) {
+    auto n = (*txn)->erase_some(e.op->project, e.op->limit);
+    if (!n) return tl::unexpected(n.error());
+    e.op->erased = *n;
+  }
+  auto lsn = (*txn)->commit(growth ? storage::commit_class::growth : storage::commit_class::settle);
+  if (!lsn) return tl::unexpected(lsn.error());
+  return {};
+}
+
+result<void> commit_group::run(storage::write_txn& txn, submit_op& op, wall_time now) {
+  const auto n = op.items.size();
+  op.outcomes.assign(n, {});
+  refs_.resize(n);
+  slots_.assign(n, std::nullopt);
+  order_.resize(n);
+  std::iota(order_.begin(), order_.end(), 0u);
+  // In key order the look-ups walk the index page by page; equal hashes end up side by side.
+  std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return op.items[a].hash < op.items[b].hash;
+  });
+  for (std::size_t i = 0; i < n; ++i) refs_[i] = {op.facts->id, op.items[order_[i]].hash};
+  if (auto ok = txn.find(refs_, slots_); !ok) return ok;
+
+  // Carried out in the client's order, so that tasks arrive in it. A task that stands in the list
+  // twice is looked up again, since its first occurrence has changed what the index says.
+  std::vector<std::optional<task_slot>> by_item(n);
+  std::vector<bool> again(n, false);
+  for (std::size_t i = 0; i < n; ++i) {
+    by_item[order_[i]] = slots_[i];
+    again[order_[i]] = i > 0 && refs_[i].hash == refs_[i - 1].hash;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (again[i]) {
+      const storage::task_ref ref{op.facts->id, op.items[i].hash};
+      if (auto ok = txn.find({&ref, 1}, {&by_item[i], 1}); !ok) return ok;
+    }
+    if (auto ok = run_one(txn, op, i, by_item[i], now); !ok) return ok;
+  }
+  return {};
+}
+
+result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
+                                   const std::optional<task_slot>& slot, wall_time now) {
+  const auto& item = op.items[i];
+  auto& out = op.outcomes[i];
+  const auto verdict = judge_submit(slot, *item.record, now);
+  out.what = verdict.outcome;
+  out.reason = verdict.reason;
+  if (verdict.outcome == accept_outcome::ignored) return {};
+
+  const storage::task_ref ref{op.facts->id, item.hash};
+  if (verdict.outcome == accept_outcome::created) {
+    const auto d = apply_submit(verdict.outcome, nullptr, *item.record, item.arrival, now);
+    auto key = txn.insert(ref, d.record, d.position);
+    if (!key) return tl::unexpected(key.error());
+    out.key = *key;
+    out.position = d.position;
+    out.delta = d.delta;
+    return {};
+  }
+  storage::record_batch stored;
+  auto stood = txn.load(slot->key, stored);
+  if (!stood) {
+    if (stood.error().code != errc::corrupt) return tl::unexpected(stood.error());
+    out.error = "its stored record cannot be read";
+    return {};
+  }
+  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record,
+                              item.arrival, now);
+  if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
+  out.key = slot->key;
+  out.position = d.position;
+  out.delta = d.delta;
+  return {};
+}
+
+result<void> commit_group::run(storage::write_txn& txn, report_op& op, wall_time now) {
+  op.outcomes.assign(op.items.size(), {});
+  for (std::size_t i = 0; i < op.items.size(); ++i)
+    if (auto ok = run_one(txn, op, i, now); !ok) return ok;
+  return {};
+}
+
+result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::size_t i,
+                                   wall_time now) {
+  const auto& item = op.items[i];
+  auto& out = op.outcomes[i];
+  storage::record_batch loaded;
+  auto stood = txn.load(item.key, loaded);
+  if (!stood) {
+    if (stood.error().code == errc::not_found) {
+      out.error = "unknown task";
+      out.forget = true;
+      return {};
+    }
+    if (stood.error().code == errc::corrupt) {
+      out.error = "its stored record cannot be read";
+      return {};
+    }
+    return tl::unexpected(stood.error());
+  }
+  const auto& stored = loaded.items.front().record;
+  if (stored.taskid != item.said->pack.taskid) {
+    out.error = "taskid: not the task of this lease";
+    return {};
+  }
+  if (stored.status != task_status::active) {
+    out.error = "stale lease";
+    out.forget = true;
+    return {};
+  }
+  const auto generation = item.generation_known ? item.generation
+                                                : stored.generation - (item.restarted ? 1 : 0);
+  const auto& retry = op.facts->retry ? *op.facts->retry : default_retry_;
+  const auto d = decide_report(stored, stood->value_or(item.stood), item.said->pack, generation,
+                               retry, item.arrival, now);
+  const storage::task_ref ref{op.facts->id, hash_task(op.facts->name, stored.taskid)};
+  if (auto ok = txn.update(ref, item.key, stored.status, d.record, d.position); !ok) return ok;
+  out.what = d.outcome;
+  out.position = d.position;
+  out.delta = d.delta;
+  return {};
+}
+
+void commit_group::refuse_growth(const error& why) {
+  for (auto& s : submits) s.op->failure = why;
+  for (auto& f : result_failures) f = why;
+}
+
+void commit_group::refuse_all(const error& why) {
+  refuse_growth(why);
+  for (auto& r : reports) r.op->failure = why;
+  for (auto& e : erases) e.op->failure = why;
+}
+
+} // namespace lycosa::actors

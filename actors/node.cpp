@@ -1,0 +1,465 @@
+#include "actors/node.hpp"
+
+#include "actors/dispatcher.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/log.hpp"
+#include "actors/registry.hpp"
+#include "actors/shard_reader.hpp"
+#include "actors/shard_writer.hpp"
+#include "actors/supervisor.hpp"
+#include "storage/open.hpp"
+
+#include <atomic>
+#include <charconv>
+#include <unordered_map>
+
+namespace lycosa::actors {
+
+namespace {
+
+error no_such_project(std::string_view name) {
+  return {errc::not_found, std::string{name}, "no such project"};
+}
+
+/// Why a known project has no actor to ask right now.
+error no_actor(const registry::entry& e) {
+  if (!e.failed.empty()) return {errc::unavailable, e.facts->name, "given up: " + e.failed};
+  return {errc::unavailable, e.facts->name, "being restarted"};
+}
+
+/// Splits a listing cursor `shard:inner`.
+std::optional<std::pair<std::uint16_t, std::string>> split_cursor(std::string_view text,
+                                                                  std::size_t shards) {
+  if (text.empty()) return std::pair{std::uint16_t{0}, std::string{}};
+  std::uint16_t shard = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), shard);
+  if (ec != std::errc{} || end == text.data() + text.size() || *end != ':' || shard >= shards)
+    return std::nullopt;
+  return std::pair{shard, std::string{end + 1, text.data() + text.size()}};
+}
+
+error bad_cursor() {
+  return {errc::invalid_argument, "after", "not a cursor of this listing"};
+}
+
+class cancel_wait final : public lease_wait {
+public:
+  cancel_wait(dispatcher_actor to, std::uint64_t id) : to_(std::move(to)), id_(id) {}
+  void cancel() override { caf::anon_send(to_, cancel_atom_v, id_); }
+
+private:
+  dispatcher_actor to_;
+  std::uint64_t id_;
+};
+
+class local_node final : public node {
+public:
+  local_node(const node_config& config, std::unique_ptr<storage::data_dir> data)
+      : data_(std::move(data)), system_(configure(config)) {}
+
+  ~local_node() override { stop(); }
+
+  result<void> start(const node_config& config);
+
+  void put_project(std::string name, project_patch patch, reply<put_project_answer> done) override {
+    auto op = std::make_shared<change_project>();
+    op->name = std::move(name);
+    op->patch = std::move(patch);
+    op->done = promise<put_project_answer>{std::move(done)};
+    caf::anon_send(supervisor_, std::move(op));
+  }
+
+  void get_project(std::string name, reply<project_view> done) override {
+    const auto found = projects_->find(name);
+    if (!found) return done(tl::unexpected(no_such_project(name)));
+    ask(*found, std::move(done));
+  }
+
+  void list_projects(reply<std::vector<project_view>> done) override;
+
+  void delete_project(std::string name, reply<std::uint64_t> done) override {
+    auto op = std::make_shared<drop_project>();
+    op->name = std::move(name);
+    op->done = promise<std::uint64_t>{std::move(done)};
+    caf::anon_send(supervisor_, std::move(op));
+  }
+
+  void start_project(std::string name, reply<submit_answer> done) override;
+
+  void submit(submit_request request, reply<submit_answer> done) override;
+  std::unique_ptr<lease_wait> lease(lease_request request, reply<lease_answer> done) override;
+  void report(report_request request, reply<report_answer> done) override;
+
+  void extend(leases_request request, reply<leases_answer> done) override {
+    change_leases(std::move(request), true, std::move(done));
+  }
+  void release(leases_request request, reply<leases_answer> done) override {
+    change_leases(std::move(request), false, std::move(done));
+  }
+
+  void get_task(std::string project, std::string taskid, reply<task_answer> done) override {
+    const auto found = projects_->find(project);
+    if (!found) return done(tl::unexpected(no_such_project(project)));
+    if (!found->actor) return done(tl::unexpected(no_actor(*found)));
+    auto query = std::make_shared<task_query>();
+    query->hash = hash_task(project, taskid);
+    query->taskid = std::move(taskid);
+    query->done = promise<task_answer>{std::move(done)};
+    caf::anon_send(found->actor, std::move(query));
+  }
+
+  void list_tasks(std::string project, std::optional<task_status> status, std::string cursor,
+                  std::size_t limit, reply<task_page> done) override {
+    const auto found = projects_->find(project);
+    if (!found) return done(tl::unexpected(no_such_project(project)));
+    auto at = split_cursor(cursor, readers_.size());
+    if (!at) return done(tl::unexpected(bad_cursor()));
+    auto op = std::make_shared<list_tasks_op>();
+    op->facts = found->facts;
+    op->status = status;
+    op->cursor = std::move(at->second);
+    op->limit = limit;
+    op->done = promise<task_page>{std::move(done)};
+    caf::anon_send(readers_[at->first], std::move(op));
+  }
+
+  void put_result(std::string project, stored_result entry, reply<bool> done) override {
+    const auto found = projects_->find(project);
+    if (!found) return done(tl::unexpected(no_such_project(project)));
+    auto op = std::make_shared<result_op>();
+    op->project = found->facts->id;
+    op->hash = hash_task(project, entry.taskid);
+    op->entry = std::move(entry);
+    op->entry.updatetime = time_->now().wall;
+    op->done = promise<bool>{std::move(done)};
+    const auto shard = shard_of(op->hash, shards());
+    caf::anon_send(writers_[shard], std::move(op));
+  }
+
+  void get_result(std::string project, std::string taskid, reply<stored_result> done) override {
+    const auto found = projects_->find(project);
+    if (!found) return done(tl::unexpected(no_such_project(project)));
+    auto op = std::make_shared<get_result_op>();
+    op->project = found->facts->id;
+    op->hash = hash_task(project, taskid);
+    op->done = promise<stored_result>{std::move(done)};
+    const auto shard = shard_of(op->hash, shards());
+    caf::anon_send(readers_[shard], std::move(op));
+  }
+
+  void list_results(std::string project, std::string cursor, std::size_t limit,
+                    reply<result_page> done) override {
+    const auto found = projects_->find(project);
+    if (!found) return done(tl::unexpected(no_such_project(project)));
+    auto at = split_cursor(cursor, readers_.size());
+    if (!at) return done(tl::unexpected(bad_cursor()));
+    auto op = std::make_shared<list_results_op>();
+    op->project = found->facts->id;
+    op->cursor = std::move(at->second);
+    op->limit = limit;
+    op->done = promise<result_page>{std::move(done)};
+    caf::anon_send(readers_[at->first], std::move(op));
+  }
+
+  void health(reply<health_view> done) override {
+    auto op = std::make_shared<stats_op>();
+    op->view.queues_loading = loading_->load();
+    op->view.ready = op->view.queues_loading == 0;
+    if (!op->view.ready)
+      op->view.why = std::to_string(op->view.queues_loading) + " queues are being loaded";
+    op->done = promise<health_view>{std::move(done)};
+    caf::anon_send(readers_.front(), std::move(op));
+  }
+
+  void stop() override;
+
+private:
+  /// CAF reads its configuration from an object that must outlive the system.
+  struct system_holder {
+    caf::actor_system_config config;
+    std::unique_ptr<caf::actor_system> system;
+  };
+
+  static std::unique_ptr<system_holder> configure(const node_config& config) {
+    auto holder = std::make_unique<system_holder>();
+    holder->config.add_message_types<caf::id_block::lycosa>();
+    if (config.actor_threads > 0)
+      holder->config.set("scheduler.max-threads", std::size_t{config.actor_threads});
+    holder->system = std::make_unique<caf::actor_system>(holder->config);
+    return holder;
+  }
+
+  [[nodiscard]] std::uint16_t shards() const { return static_cast<std::uint16_t>(writers_.size()); }
+
+  static void ask(const registry::entry& e, reply<project_view> done) {
+    if (!e.actor) {
+      project_view view;
+      view.record = *e.facts;
+      view.gate = no_actor(e).why;
+      return done(std::move(view));
+    }
+    auto query = std::make_shared<project_query>();
+    query->done = promise<project_view>{std::move(done)};
+    caf::anon_send(e.actor, std::move(query));
+  }
+
+  void change_leases(leases_request request, bool extend, reply<leases_answer> done);
+
+  std::unique_ptr<storage::data_dir> data_;
+  std::unique_ptr<system_holder> system_;
+  clock_ptr time_ = make_system_clock();
+  std::shared_ptr<registry> projects_ = std::make_shared<registry>();
+  std::shared_ptr<std::atomic<std::uint64_t>> loading_
+    = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::vector<shard_writer_actor> writers_;
+  std::vector<shard_reader_actor> readers_;
+  catalog_actor catalog_;
+  dispatcher_actor dispatcher_;
+  supervisor_actor supervisor_;
+  std::atomic<std::uint64_t> tickets_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+result<void> local_node::start(const node_config& config) {
+  auto stored = data_->catalog->projects();
+  if (!stored) return tl::unexpected(stored.error());
+  auto& system = *system_->system;
+  const auto n = data_->shards.size();
+  project_environment env;
+  env.time = time_;
+  env.processing_timeout = config.processing_timeout;
+  env.inqueue_limit = config.inqueue_limit;
+  env.loading = loading_;
+  readers_.resize(n);
+  for (std::size_t i = n; i-- > 0;) { // the last first: each knows the next
+    const auto shard = static_cast<std::uint16_t>(i);
+    shard_writer_config w;
+    w.store = data_->shards[i];
+    w.shard = shard;
+    w.time = time_;
+    w.default_retry = config.default_retry;
+    w.commit_batch = config.commit_batch;
+    w.commit_interval = config.commit_interval;
+    writers_.insert(writers_.begin(), system.spawn<caf::detached>(shard_writer, std::move(w)));
+    shard_reader_config r;
+    r.store = data_->shards[i];
+    r.shard = shard;
+    if (i + 1 < n) r.next = readers_[i + 1];
+    readers_[i] = system.spawn<caf::detached>(shard_reader, std::move(r));
+    env.epochs.insert(env.epochs.begin(), data_->shards[i]->epoch());
+  }
+  env.writers = writers_;
+  env.readers = readers_;
+  dispatcher_ = system.spawn(dispatcher, time_);
+  env.dispatch = dispatcher_;
+  catalog_ = system.spawn<caf::detached>(
+    catalog, std::shared_ptr<storage::catalog_store>(data_->catalog));
+  supervisor_config s;
+  s.projects = projects_;
+  s.environment = std::move(env);
+  s.catalog = catalog_;
+  s.stored = std::move(*stored);
+  s.exception_limit = config.exception_limit;
+  supervisor_ = system.spawn(supervisor, std::move(s));
+  return {};
+}
+
+void local_node::list_projects(reply<std::vector<project_view>> done) {
+  struct collecting {
+    std::mutex mutex;
+    std::vector<project_view> views;
+    std::size_t open = 0;
+    reply<std::vector<project_view>> done;
+  };
+  auto entries = projects_->all();
+  if (entries.empty()) return done(std::vector<project_view>{});
+  auto all = std::make_shared<collecting>();
+  all->views.resize(entries.size());
+  all->open = entries.size();
+  all->done = std::move(done);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    ask(entries[i], [all, i, facts = entries[i].facts](result<project_view> view) {
+      std::unique_lock lock(all->mutex);
+      if (view)
+        all->views[i] = std::move(*view);
+      else
+        all->views[i].record = *facts; // it ended while we asked
+      if (--all->open > 0) return;
+      lock.unlock();
+      all->done(std::move(all->views));
+    });
+  }
+}
+
+void local_node::start_project(std::string name, reply<submit_answer> done) {
+  auto owned = std::make_shared<std::string>(std::move(name));
+  submit_request request;
+  task t;
+  t.project = *owned;
+  t.taskid = "on_start";
+  t.url = "data:,on_start";
+  t.process = R"({"callback":"on_start"})";
+  t.sched.priority = 9;
+  t.sched.age = usec{0};
+  t.sched.force_update = true;
+  request.items.push_back({t, 0});
+  request.buffer = owned;
+  if (!projects_->find(*owned)) return done(tl::unexpected(no_such_project(*owned)));
+  submit(std::move(request), std::move(done));
+}
+
+namespace {
+
+/// Sorts a request's items by project and sends each project its part. `Part` has `items`;
+/// `take(item)` adds one to it. Items of projects that cannot be asked end up in `rejected`.
+template <class Part, class Answer, class Items, class NameOf, class Take, class Reject>
+void scatter(const registry& projects, const Items& items, reply<Answer> done, NameOf name_of,
+             Take take, Reject reject) {
+  struct bundle {
+    std::optional<registry::entry> to;
+    std::shared_ptr<Part> part;
+  };
+  std::unordered_map<std::string_view, bundle> bundles;
+  Answer refused;
+  std::string_view last_name;
+  bundle* last = nullptr; // a list mostly stays with one project
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string_view name = name_of(items[i]);
+    if (!last || name != last_name) {
+      auto found = bundles.find(name);
+      if (found == bundles.end()) {
+        auto entry = projects.find(name);
+        // Unknown names are not remembered: a list of a million of them costs no more than itself.
+        if (!entry) {
+          reject(refused, items[i], no_such_project(name));
+          continue;
+        }
+        found = bundles.emplace(name, bundle{std::move(entry), nullptr}).first;
+      }
+      last = &found->second;
+      last_name = name;
+    }
+    if (!last->to->actor) {
+      reject(refused, items[i], no_actor(*last->to));
+      continue;
+    }
+    if (!last->part) {
+      last->part = std::make_shared<Part>();
+      ++parts;
+    }
+    take(*last->part, items[i]);
+  }
+  auto whole = std::make_shared<gather<Answer>>(parts + 1, std::move(done));
+  for (auto& [name, b] : bundles) {
+    if (!b.part) continue;
+    b.part->promise = part_promise<Answer>{whole};
+    caf::anon_send(b.to->actor, std::move(b.part));
+  }
+  whole->finish(std::move(refused));
+}
+
+} // namespace
+
+void local_node::submit(submit_request request, reply<submit_answer> done) {
+  scatter<submit_part>(
+    *projects_, request.items, std::move(done),
+    [](const submit_item& i) { return i.record.project; },
+    [&](submit_part& part, const submit_item& i) {
+      if (part.items.empty()) part.buffer = request.buffer;
+      part.items.push_back(i);
+    },
+    [](submit_answer& a, const submit_item& i, const error& why) {
+      a.rejected.push_back({i.index, std::string{i.record.taskid}, "project: " + why.text()});
+      if (why.code == errc::unavailable && !a.failure) a.failure = why;
+    });
+}
+
+void local_node::report(report_request request, reply<report_answer> done) {
+  scatter<report_part>(
+    *projects_, request.items, std::move(done), [](const report_item& i) { return i.project; },
+    [&](report_part& part, const report_item& i) {
+      if (part.items.empty()) part.buffer = request.buffer;
+      part.items.push_back(i);
+    },
+    [](report_answer& a, const report_item& i, const error& why) {
+      a.rejected.push_back({i.index, std::string{i.pack.taskid}, "project: " + why.text()});
+      if (why.code == errc::unavailable && !a.failure) a.failure = why;
+    });
+}
+
+void local_node::change_leases(leases_request request, bool extend, reply<leases_answer> done) {
+  leases_answer refused;
+  std::unordered_map<std::uint32_t, std::pair<project_actor, std::shared_ptr<leases_part>>> parts;
+  for (std::uint32_t i = 0; i < request.leases.size(); ++i) {
+    const auto& token = request.leases[i];
+    const auto entry = token ? projects_->find(token->project) : std::nullopt;
+    if (!entry || !entry->actor) {
+      refused.rejected.push_back({i, "", "stale lease"});
+      continue;
+    }
+    auto& [actor, part] = parts[static_cast<std::uint32_t>(token->project)];
+    if (!part) {
+      actor = entry->actor;
+      part = std::make_shared<leases_part>();
+      part->extend = extend;
+      part->amount = request.amount;
+    }
+    part->items.push_back({i, *token});
+  }
+  auto whole = std::make_shared<gather<leases_answer>>(parts.size() + 1, std::move(done));
+  for (auto& [id, p] : parts) {
+    p.second->promise = part_promise<leases_answer>{whole};
+    caf::anon_send(p.first, std::move(p.second));
+  }
+  whole->finish(std::move(refused));
+}
+
+std::unique_ptr<lease_wait> local_node::lease(lease_request request, reply<lease_answer> done) {
+  auto t = std::make_shared<ticket>();
+  t->id = ++tickets_;
+  for (const auto& name : request.projects) {
+    const auto found = projects_->find(name);
+    if (!found) {
+      done(fail(errc::not_found, "projects", "no such project: " + name));
+      return nullptr;
+    }
+    t->projects.push_back(found->facts->id);
+  }
+  t->request = std::move(request);
+  t->done = promise<lease_answer>{std::move(done)};
+  auto wait = std::make_unique<cancel_wait>(dispatcher_, t->id);
+  caf::anon_send(dispatcher_, std::move(t));
+  return wait;
+}
+
+void local_node::stop() {
+  if (stopped_.exchange(true)) return;
+  // Every actor quits by itself when it is drained. What is sent to it afterwards is dropped, and
+  // with the message its promise, which then answers `unavailable`.
+  if (supervisor_) caf::anon_send(supervisor_, drain_atom_v);
+  system_->system->await_all_actors_done();
+}
+
+} // namespace
+
+result<std::unique_ptr<node>> node::open(const node_config& config) {
+  std::unique_ptr<storage::data_dir> data;
+  if (config.data.empty()) {
+    data = storage::open_memory(config.shards);
+  } else {
+    storage::open_options options;
+    options.dir = config.data;
+    options.shards = config.shards;
+    options.map_size = config.map_size;
+    options.sync = config.sync;
+    auto opened = storage::open_data_dir(options);
+    if (!opened) return tl::unexpected(opened.error());
+    data = std::move(*opened);
+  }
+  auto made = std::make_unique<local_node>(config, std::move(data));
+  if (auto started = made->start(config); !started) return tl::unexpected(started.error());
+  return made;
+}
+
+} // namespace lycosa::actors

@@ -1,0 +1,220 @@
+#include "actors/project.hpp"
+
+#include "actors/log.hpp"
+#include "actors/project_state.hpp"
+
+#include <algorithm>
+
+namespace lycosa::actors {
+
+namespace {
+
+constexpr std::size_t scan_page = 16384; ///< queue entries read at once at start
+constexpr std::size_t erase_slice_size = 1000;
+constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other messages get a turn
+/// Longest wait in one piece: the wall clock may be set while we wait for a calendar moment.
+constexpr usec longest_wait = std::chrono::minutes{1};
+constexpr usec retry_after_failure = std::chrono::seconds{1};
+
+} // namespace
+
+project_state::project_state(project_actor::pointer self, project_environment environment,
+                             facts_ptr facts, supervisor_actor parent)
+    : self_(self),
+      env_(std::move(environment)),
+      facts_(std::move(facts)),
+      parent_(std::move(parent)),
+      queue_(env_.last_lease->load(std::memory_order_relaxed)),
+      bucket_(facts_->rate, facts_->burst, env_.time->now().mono),
+      counts_(env_.writers.size()),
+      counts_known_(env_.writers.size()) {}
+
+project_state::~project_state() {
+  if (loading()) env_.loading->fetch_sub(1);
+}
+
+// -- start -----------------------------------------------------------------------------------------
+
+void project_state::load() {
+  loading_shards_ = shards();
+  env_.loading->fetch_add(1);
+  for (std::uint16_t s = 0; s < shards(); ++s) {
+    auto op = std::make_shared<scan_op>();
+    op->project = facts_->id;
+    op->shard = s;
+    op->limit = scan_page;
+    self_->send(env_.readers[s], std::move(op), project_actor{self_});
+  }
+}
+
+void project_state::loaded(scan_op_ptr op) {
+  if (op->failure) {
+    log_of("scheduler")->error("project {}: its queue cannot be read: {}", facts_->name,
+                               op->failure->text());
+    self_->quit(caf::sec::runtime_error); // the supervisor tries again
+    return;
+  }
+  if (!op->after && !counts_known_[op->shard]) {
+    counts_[op->shard] = op->counts;
+    counts_known_[op->shard] = true;
+  }
+  const auto at = now();
+  if (phase_ == phase::running) {
+    for (const auto& e : op->entries)
+      if (!touched_.contains(e.key)) queue_.put(e.key, e.position, at.wall, true);
+  }
+  if (op->entries.size() == op->limit && phase_ == phase::running) {
+    op->after = op->entries.back().key;
+    op->entries.clear();
+    const auto shard = op->shard;
+    self_->send(env_.readers[shard], std::move(op), project_actor{self_});
+  } else if (--loading_shards_ == 0) {
+    env_.loading->fetch_sub(1);
+    touched_.clear();
+    for (auto& held : std::exchange(held_reports_, {})) report(std::move(held));
+  }
+  settle_down();
+}
+
+// -- what may run ----------------------------------------------------------------------------------
+
+std::string_view project_state::closed() const {
+  if (phase_ == phase::deleting) return "the project is being deleted";
+  if (draining_) return "the node is stopping";
+  switch (facts_->status) {
+    case project_status::todo: return "the project's status is TODO";
+    case project_status::stop: return "the project's status is STOP";
+    case project_status::checking: return "the project's status is CHECKING";
+    case project_status::paused: return "the project is paused";
+    case project_status::debug:
+    case project_status::running: break;
+  }
+  if (facts_->burst < 1) return "the project's burst is below 1";
+  return {};
+}
+
+bool project_state::can_give(mono_time at) {
+  return closed().empty() && queue_.ready() > 0 && bucket_.available(at) >= 1;
+}
+
+std::uint64_t project_state::next_arrival(wall_time at) {
+  // The wall clock as a floor keeps numbers growing over restarts without storing a counter.
+  const auto floor = static_cast<std::uint64_t>(std::max<std::int64_t>(0, at.time_since_epoch().count()));
+  last_arrival_ = std::max(last_arrival_ + 1, floor);
+  return last_arrival_;
+}
+
+void project_state::settle_down() {
+  const auto at = now();
+  if (!hungry_ && can_give(at.mono)) {
+    hungry_ = true;
+    self_->send(env_.dispatch, hungry_atom_v, facts_->id, project_actor{self_});
+  }
+  auto next = mono_time::max();
+  if (const auto due = queue_.next_due())
+    next = std::min(next, at.mono + std::clamp<usec>(*due - at.wall, usec{0}, longest_wait));
+  if (const auto deadline = queue_.next_deadline()) next = std::min(next, *deadline);
+  if (!hungry_ && queue_.ready() > 0 && closed().empty())
+    if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
+  if (!erase_again_.empty()) next = std::min(next, at.mono + retry_after_failure);
+  if (next != mono_time::max()) arm(next);
+}
+
+void project_state::arm(mono_time at) {
+  // A timer that fires earlier will look again; a second one for later would only pile up.
+  if (!armed_.empty() && *armed_.begin() <= at) return;
+  armed_.insert(at);
+  self_->delayed_send(self_, std::max(at - now().mono, usec{0}), wake_atom_v);
+}
+
+void project_state::wake() {
+  const auto at = now();
+  armed_.erase(armed_.begin(), armed_.upper_bound(at.mono));
+  queue_.expire(at);
+  if (queue_.check_due(at.wall, due_slice) == due_slice) self_->send(self_, wake_atom_v);
+  for (auto shard : std::exchange(erase_again_, {})) erase_slice(shard);
+  settle_down();
+}
+
+void project_state::change(facts_ptr facts) {
+  facts_ = std::move(facts);
+  bucket_.set(facts_->rate, facts_->burst, now().mono);
+  hungry_ = false; // what the dispatcher knew may be wrong in either direction
+  settle_down();
+}
+
+// -- the end ---------------------------------------------------------------------------------------
+
+void project_state::drop() {
+  if (phase_ == phase::deleting) return;
+  phase_ = phase::deleting;
+  queue_.clear();
+  held_reports_.clear();
+  erasing_shards_ = shards();
+  for (std::uint16_t s = 0; s < shards(); ++s) erase_slice(s);
+}
+
+void project_state::erase_slice(std::uint16_t shard) {
+  auto op = std::make_shared<erase_op>();
+  op->project = facts_->id;
+  op->shard = shard;
+  op->limit = erase_slice_size;
+  ops_out_ += 1;
+  self_->send(env_.writers[shard], std::move(op), project_actor{self_});
+}
+
+/// Slice by slice, each behind whatever else the shard was sent meanwhile: a project of millions
+/// of tasks is deleted without stalling the others. After a crash the next start goes on.
+void project_state::erased(erase_op_ptr op) {
+  if (op->failure) {
+    log_of("storage")->error("project {}: deletion waits: {}", facts_->name, op->failure->text());
+    erase_again_.push_back(op->shard);
+    settle_down();
+  } else if (op->erased > 0) {
+    if (!draining_) erase_slice(op->shard);
+  } else if (--erasing_shards_ == 0) {
+    self_->send(parent_, forget_atom_v, facts_->id);
+  }
+  op_back();
+}
+
+void project_state::drain() {
+  draining_ = true;
+  ops_out_ += 1;
+  op_back();
+}
+
+void project_state::op_back() {
+  ops_out_ -= 1;
+  if (draining_ && ops_out_ == 0) self_->quit();
+}
+
+project_actor::behavior_type project_behavior(project_actor::pointer self,
+                                              project_environment environment, facts_ptr facts,
+                                              supervisor_actor parent) {
+  auto state = std::make_shared<project_state>(self, std::move(environment), std::move(facts),
+                                               std::move(parent));
+  state->load();
+  return {
+    [state](submit_part_ptr& part) { state->submit(std::move(part)); },
+    [state](done_atom, submit_op_ptr& op) { state->submitted(*op); },
+    [state](report_part_ptr& part) { state->report(std::move(part)); },
+    [state](done_atom, find_op_ptr& op) { state->found(*op); },
+    [state](done_atom, report_op_ptr& op) { state->reported(*op); },
+    [state](leases_part_ptr& part) { state->change_leases(*part); },
+    [state](const grant_ptr& g) { state->hand_out(g); },
+    [state](undo_atom, const tokens_ptr& tokens) { state->undo(*tokens); },
+    [state](forget_atom, const keys_ptr& keys) { state->forget(*keys); },
+    [state](done_atom, scan_op_ptr& op) { state->loaded(std::move(op)); },
+    [state](facts_ptr& f) { state->change(std::move(f)); },
+    [state](project_query_ptr& q) { state->describe(*q); },
+    [state](task_query_ptr& q) { state->describe_task(std::move(q)); },
+    [state](done_atom, task_query_ptr& q) { state->described_task(*q); },
+    [state](drop_atom) { state->drop(); },
+    [state](done_atom, erase_op_ptr& op) { state->erased(std::move(op)); },
+    [state](wake_atom) { state->wake(); },
+    [state](drain_atom) { state->drain(); },
+  };
+}
+
+} // namespace lycosa::actors

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "actors/clock.hpp"
+#include "actors/interfaces.hpp"
+#include "core/lifecycle.hpp"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace lycosa::actors {
+
+/// What every project actor of a node is given.
+struct project_environment {
+  clock_ptr time;
+  std::vector<shard_writer_actor> writers;
+  std::vector<shard_reader_actor> readers;
+  std::vector<std::uint64_t> epochs; ///< of the shards, for lease tokens
+  dispatcher_actor dispatch;
+  usec processing_timeout = std::chrono::minutes{10};
+  std::uint64_t inqueue_limit = 0; ///< where a project sets none; 0 = none
+  std::shared_ptr<std::atomic<std::uint64_t>> loading; ///< projects whose queue is being read
+  /// Last lease number given out; outlives the actor, so that a restarted one goes on from there
+  /// and no two leases of an epoch are alike. Of its own for every project.
+  std::shared_ptr<std::atomic<std::uint32_t>> last_lease;
+};
+
+/// Spawn function of a PROJECT. Reads its queue from the shards first; tasks are handed out while
+/// that goes on.
+project_actor::behavior_type project_behavior(project_actor::pointer self,
+                                              project_environment environment, facts_ptr facts,
+                                              supervisor_actor parent);
+
+} // namespace lycosa::actors

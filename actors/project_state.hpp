@@ -1,0 +1,108 @@
+#pragma once
+
+#include "actors/project.hpp"
+#include "core/task_queue.hpp"
+#include "core/token_bucket.hpp"
+
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+namespace lycosa::actors {
+
+/// The state of a PROJECT and its handlers. Internal to the project actor; split over
+/// project_submit.cpp, project_report.cpp, project_lease.cpp and project.cpp (start, wake, end).
+class project_state {
+public:
+  project_state(project_actor::pointer self, project_environment environment, facts_ptr facts,
+                supervisor_actor parent);
+  ~project_state();
+
+  // project_submit.cpp
+  void submit(submit_part_ptr part);
+  void submitted(submit_op& op);
+
+  // project_report.cpp
+  void report(report_part_ptr part);
+  void found(find_op& op);
+  void reported(report_op& op);
+
+  // project_lease.cpp
+  void hand_out(const grant_ptr& g);
+  void undo(const std::vector<lease_token>& tokens);
+  void forget(const std::vector<task_key>& keys);
+  void change_leases(leases_part& part);
+
+  // project_view.cpp
+  void describe(project_query& query);
+  void describe_task(task_query_ptr query);
+  void described_task(task_query& query);
+
+  // project.cpp
+  void load();
+  void loaded(scan_op_ptr op);
+  void change(facts_ptr facts);
+  void drop();
+  void erased(erase_op_ptr op);
+  void wake();
+  void drain();
+
+private:
+  enum class phase { running, deleting };
+
+  [[nodiscard]] instant now() const { return env_.time->now(); }
+  [[nodiscard]] std::uint64_t epoch_of(task_key key) const { return env_.epochs[key.shard()]; }
+  [[nodiscard]] std::uint16_t shards() const {
+    return static_cast<std::uint16_t>(env_.writers.size());
+  }
+  [[nodiscard]] bool loading() const { return loading_shards_ > 0; }
+  [[nodiscard]] std::uint64_t queue_limit() const {
+    return facts_->queue_limit > 0 ? facts_->queue_limit : env_.inqueue_limit;
+  }
+  /// Why nothing may be handed out, whatever the queue holds; empty = something may.
+  [[nodiscard]] std::string_view closed() const;
+  [[nodiscard]] bool can_give(mono_time at);
+  [[nodiscard]] std::uint64_t next_arrival(wall_time at);
+
+  /// After any change: tells the dispatcher if something can be handed out now, and arms the timer
+  /// for the moment at which something will be.
+  void settle_down();
+  void arm(mono_time at);
+  /// While the queue is being read, a task that has been decided on must not be put back by an
+  /// older page.
+  void touch(task_key key) {
+    if (loading()) touched_.insert(key);
+  }
+  void op_back();
+  void erase_slice(std::uint16_t shard);
+  void settle_reports(const report_part_ptr& part, std::vector<report_op_ptr>& ops);
+  void add_report(std::vector<report_op_ptr>& ops, const report_part_ptr& part,
+                  const report_item& said, task_key key);
+  static void reject(report_part& part, const report_item& item, std::string why);
+
+  project_actor::pointer self_;
+  project_environment env_;
+  facts_ptr facts_;
+  supervisor_actor parent_;
+
+  task_queue queue_;
+  token_bucket bucket_;
+  std::vector<status_counts> counts_; ///< by shard
+  std::vector<bool> counts_known_;
+  std::uint64_t last_arrival_ = 0;
+  std::uint64_t incoming_ = 0; ///< tasks on their way through the shards
+  bool hungry_ = false;        ///< the dispatcher knows that we can hand out
+  std::set<mono_time> armed_;  ///< timers that have not fired
+
+  phase phase_ = phase::running;
+  bool draining_ = false;
+  std::size_t ops_out_ = 0; ///< operations at the shards that will come back
+
+  std::uint16_t loading_shards_ = 0;
+  std::unordered_set<task_key> touched_;
+  std::vector<report_part_ptr> held_reports_; ///< name tasks that may not have been read yet
+  std::uint16_t erasing_shards_ = 0;
+  std::vector<std::uint16_t> erase_again_; ///< slices that failed and are tried at the next wake
+};
+
+} // namespace lycosa::actors

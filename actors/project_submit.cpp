@@ -1,0 +1,95 @@
+#include "actors/project_state.hpp"
+
+#include <algorithm>
+
+namespace lycosa::actors {
+
+void project_state::submit(submit_part_ptr part) {
+  if (draining_) return; // its promise answers `unavailable`
+  const auto reject = [&](const submit_item& item, std::string why) {
+    part->answer.rejected.push_back({item.index, std::string{item.record.taskid}, std::move(why)});
+  };
+  if (phase_ == phase::deleting || !accepts_tasks(facts_->status)) {
+    const std::string why = phase_ == phase::deleting
+      ? "project: is being deleted"
+      : "project: not started, its status is " + std::string{to_string(facts_->status)};
+    for (const auto& item : part->items) reject(item, why);
+    part->promise.answer(std::move(part->answer));
+    return;
+  }
+  const auto at = now();
+  const auto limit = queue_limit();
+  std::vector<submit_op_ptr> ops(shards());
+  for (const auto& item : part->items) {
+    // Commands on tasks that are queued already pass: they do not make the queue longer.
+    const bool command = item.record.sched.force_update || item.record.sched.cancel;
+    if (limit > 0 && !command && queue_.size() + incoming_ >= limit) {
+      reject(item, "project: its queue limit of " + std::to_string(limit) + " is reached");
+      continue;
+    }
+    const auto hash = hash_task(facts_->name, item.record.taskid);
+    auto& op = ops[shard_of(hash, shards())];
+    if (!op) {
+      op = std::make_shared<submit_op>();
+      op->shard = shard_of(hash, shards());
+      op->facts = facts_;
+      op->part = part;
+    }
+    op->items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
+    incoming_ += 1;
+  }
+  for (auto& op : ops) {
+    if (!op) continue;
+    part->open += 1;
+    ops_out_ += 1;
+    self_->send(env_.writers[op->shard], std::move(op), project_actor{self_});
+  }
+  if (part->open == 0) part->promise.answer(std::move(part->answer));
+}
+
+void project_state::submitted(submit_op& op) {
+  incoming_ -= op.items.size();
+  auto& part = *op.part;
+  auto& answer = part.answer;
+  const auto at = now();
+  if (op.failure) {
+    answer.failure = *op.failure;
+    for (const auto& item : op.items)
+      answer.rejected.push_back({item.index, std::string{item.record->taskid}, op.failure->text()});
+  } else {
+    counts_[op.shard] = op.counts;
+    counts_known_[op.shard] = true;
+    for (std::size_t i = 0; i < op.items.size(); ++i) {
+      const auto& out = op.outcomes[i];
+      if (!out.error.empty()) {
+        answer.rejected.push_back(
+          {op.items[i].index, std::string{op.items[i].record->taskid}, out.error});
+        continue;
+      }
+      switch (out.what) {
+        case accept_outcome::created:
+          answer.created += 1;
+          queue_.put(out.key, out.position, at.wall);
+          touch(out.key);
+          break;
+        case accept_outcome::restarted:
+          answer.restarted += 1;
+          queue_.reposition(out.key, out.position, at.wall);
+          touch(out.key);
+          break;
+        case accept_outcome::cancelled:
+          answer.cancelled += 1;
+          queue_.erase(out.key);
+          touch(out.key);
+          break;
+        case accept_outcome::ignored: answer.ignored += 1; break;
+      }
+    }
+    if (phase_ == phase::deleting) queue_.clear();
+  }
+  settle_down(); // before the answer: a client that then asks for a lease finds its tasks
+  if (--part.open == 0) part.promise.answer(std::move(answer));
+  op_back();
+}
+
+} // namespace lycosa::actors

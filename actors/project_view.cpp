@@ -1,0 +1,73 @@
+#include "actors/project_state.hpp"
+
+#include <algorithm>
+
+namespace lycosa::actors {
+
+void project_state::describe(project_query& query) {
+  const auto at = now();
+  queue_.check_due(at.wall);
+  project_view view;
+  view.record = *facts_;
+  view.paused = facts_->status == project_status::paused;
+  view.ready = queue_.ready();
+  view.delayed = queue_.delayed();
+  view.processing = queue_.processing();
+  for (const auto& c : counts_) {
+    view.counts.active += c.active;
+    view.counts.success += c.success;
+    view.counts.failed += c.failed;
+    view.counts.bad += c.bad;
+  }
+  const auto why = closed();
+  if (!why.empty()) {
+    view.gate = why;
+  } else if (queue_.ready() > 0) {
+    if (bucket_.available(at.mono) < 1) {
+      view.gate = "rate";
+      if (const auto token = bucket_.next_token_at(at.mono)) view.next_at = at.wall + (*token - at.mono);
+    }
+  } else if (const auto due = queue_.next_due()) {
+    view.gate = "delayed";
+    view.next_at = *due;
+  } else {
+    view.gate = queue_.processing() > 0 ? "all tasks are handed out" : "nothing is queued";
+  }
+  query.done.answer(std::move(view));
+}
+
+void project_state::describe_task(task_query_ptr query) {
+  const auto shard = shard_of(query->hash, shards());
+  self_->send(env_.readers[shard], std::move(query), facts_, project_actor{self_});
+}
+
+void project_state::described_task(task_query& query) {
+  if (query.failure) {
+    query.done.answer(tl::unexpected(*query.failure));
+    return;
+  }
+  if (!query.slot || query.answer.view.record.taskid != query.taskid) {
+    query.done.answer(fail(errc::not_found, "task", "no such task in this project"));
+    return;
+  }
+  auto& view = query.answer.view;
+  queue_.check_due(now().wall);
+  if (const auto state = queue_.state_of(query.slot->key)) {
+    switch (state->state) {
+      case queue_state::ready: view.state = "ready"; break;
+      case queue_state::delayed:
+        view.state = "delayed";
+        view.due = state->position.due;
+        break;
+      case queue_state::processing:
+      case queue_state::settling:
+        view.state = "processing";
+        view.due = state->deadline;
+        view.consumer = state->consumer;
+        break;
+    }
+  }
+  query.done.answer(std::move(query.answer));
+}
+
+} // namespace lycosa::actors

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "actors/interfaces.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lycosa::actors {
+
+/// Names to project actors, for any thread. Written by the supervisor alone.
+class registry {
+public:
+  struct entry {
+    facts_ptr facts;
+    project_actor actor; ///< none while it is being restarted or has been given up
+    std::string failed;  ///< why it has been given up; empty = it has not
+  };
+
+  [[nodiscard]] std::optional<entry> find(std::string_view name) const {
+    std::shared_lock lock(mutex_);
+    auto i = entries_.find(name);
+    if (i == entries_.end()) return std::nullopt;
+    return i->second;
+  }
+
+  [[nodiscard]] std::optional<entry> find(project_id id) const {
+    std::shared_lock lock(mutex_);
+    auto i = names_.find(id);
+    if (i == names_.end()) return std::nullopt;
+    auto e = entries_.find(i->second);
+    return e == entries_.end() ? std::nullopt : std::optional{e->second};
+  }
+
+  [[nodiscard]] std::vector<entry> all() const {
+    std::shared_lock lock(mutex_);
+    std::vector<entry> out;
+    out.reserve(entries_.size());
+    for (const auto& [name, e] : entries_) out.push_back(e);
+    return out;
+  }
+
+  void put(entry e) {
+    std::unique_lock lock(mutex_);
+    names_[e.facts->id] = e.facts->name;
+    entries_[e.facts->name] = std::move(e);
+  }
+
+  void erase(std::string_view name) {
+    std::unique_lock lock(mutex_);
+    auto i = entries_.find(name);
+    if (i == entries_.end()) return;
+    names_.erase(i->second.facts->id);
+    entries_.erase(i);
+  }
+
+  void clear() {
+    std::unique_lock lock(mutex_);
+    entries_.clear();
+    names_.clear();
+  }
+
+private:
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, entry, std::less<>> entries_;
+  std::map<project_id, std::string> names_;
+};
+
+} // namespace lycosa::actors

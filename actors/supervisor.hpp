@@ -1,0 +1,33 @@
+#pragma once
+
+#include "actors/clock.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/project.hpp"
+#include "actors/registry.hpp"
+#include "storage/catalog.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace lycosa::actors {
+
+struct supervisor_config {
+  std::shared_ptr<registry> projects;
+  project_environment environment; ///< what every project actor is given
+  catalog_actor catalog;
+  std::vector<project_record> stored; ///< as found in the catalog at start
+  std::uint32_t exception_limit = 3;  ///< restarts of a project actor until it is given up
+  usec restart_backoff = std::chrono::milliseconds{100}; ///< doubled with each restart
+};
+
+/// Starts one project actor a project, watches them and starts a failed one again with its state
+/// reloaded from the store. pyspider's EXCEPTION_LIMIT, which ended the process, is here a budget
+/// of restarts a project: past it the project is failed and the rest goes on.
+supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
+                                           supervisor_config config);
+
+/// Spawn detached: catalog commits block on the disk.
+catalog_actor::behavior_type catalog(catalog_actor::pointer self,
+                                     std::shared_ptr<storage::catalog_store> store);
+
+} // namespace lycosa::actors
