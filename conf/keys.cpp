@@ -32,7 +32,7 @@ std::vector<key_info> make_keys() {
        "Name of this node in logs, in the ready line and towards other nodes.", ""},
       {"node", "data", AT(node.data),
        "Directory that holds everything the node keeps; made when missing. Relative to the working "
-       "directory.",
+       "directory. Empty = memory only: nothing survives the process.",
        ""},
       {"node", "threads", AT(node.threads),
        "Threads that run the scheduler's actors; every shard has one more of its own. 0 = one a "
@@ -43,41 +43,35 @@ std::vector<key_info> make_keys() {
       {.section = "http",
        .name = "listen",
        .get = AT(http.listen),
-       .meaning =
-           "Address of the HTTP interface. Port 0 = any free one; the ready line tells which. "
-           "There is no authentication: listen on a trusted network only.",
+       .meaning = "Address of the HTTP interface. Port 0 = any free one; the ready line tells "
+                  "which. There is no authentication: listen on a trusted network only.",
        .unit = "",
        .address = true},
       {"http", "threads", AT(http.threads),
        "Threads that read and write connections. 0 = one a core.", "threads", 0, 256},
       {"http", "max_body", AT(http.max_body),
-       "Largest request body, after decompression; larger ones get 413.", "", 1024,
+       "Largest request body, as sent and decompressed; larger ones get 413.", "", 1024,
        std::uint64_t{16} << 30},
       {"http", "max_header", AT(http.max_header), "Largest request header; larger ones get 431.",
-       "", 1024, million},
+       "", 1024, 1 << 20},
       {"http", "idle_timeout", AT(http.idle_timeout),
-       "A connection that neither sends nor takes a byte for so long is closed. Waiting for a "
-       "lease "
-       "does not count.",
+       "A connection without a request is closed after so long. Waiting for a lease is a request.",
        "", second, day},
+      {"http", "header_timeout", AT(http.header_timeout),
+       "Longest time from the first to the last byte of a request's header.", "", 100 * ms, hour},
+      {"http", "body_timeout", AT(http.body_timeout),
+       "Time a body may take to arrive and an answer to be read, plus one second for each 64 KiB "
+       "moved.",
+       "", 100 * ms, hour},
       {"http", "max_connections", AT(http.max_connections),
-       "Connections held open at once; more wait in the kernel.", "connections", 1, million},
+       "Connections held open at once; one more gets 503.", "connections", 1, million},
       {"http", "max_in_flight", AT(http.max_in_flight),
        "Memory that request bodies being worked on may take together; past it, writes get 429 with "
        "Retry-After.",
        "", 1 << 20, unbounded},
-      {.section = "http",
-       .name = "tls_cert",
-       .get = AT(http.tls_cert),
-       .meaning = "Certificate chain (PEM file) to serve HTTPS with.",
-       .unit = "",
-       .takes = refused},
-      {.section = "http",
-       .name = "tls_key",
-       .get = AT(http.tls_key),
-       .meaning = "Private key (PEM file) of tls_cert.",
-       .unit = "",
-       .takes = refused},
+      {"http", "tls_cert", AT(http.tls_cert),
+       "Certificate chain (PEM file) to serve HTTPS with; empty = plain HTTP.", ""},
+      {"http", "tls_key", AT(http.tls_key), "Private key (PEM file) of tls_cert.", ""},
 
       // -- xmlrpc
       {.section = "xmlrpc",

@@ -4,6 +4,7 @@
 #include "conf/keys.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -190,6 +191,12 @@ private:
     for (const auto& [name, value] : out_.values.caf) {
       auto path = "caf." + name;
       out_.warnings.push_back({out_.source_of(path), path, "has no effect in this version"});
+    }
+    const auto& http = out_.values.http;
+    if (http.tls_cert.empty() != http.tls_key.empty()) {
+      std::string given = http.tls_cert.empty() ? "http.tls_key" : "http.tls_cert";
+      std::string lacking = http.tls_cert.empty() ? "http.tls_cert" : "http.tls_key";
+      complain(out_.source_of(given), given, "needs " + lacking + " too");
     }
     if (out_.values.limits.task.count > out_.values.http.max_body.count)
       complain(

@@ -139,7 +139,7 @@ std::string print(const loaded& config, print_options options) {
 std::string reference() {
   std::string out;
   comment(out, "Every key of Lycosa's configuration, with its default. Written by the program "
-               "itself (`lycosa config print`); edit conf/keys.cpp, not this file.");
+               "itself (`lycosa config print --reference`); edit conf/keys.cpp, not this file.");
   out += "#\n";
   comment(out, "A file holds any part of it. Later layers beat earlier ones: defaults, this file, "
                "environment variables LYCOSA_SECTION__KEY, --set section.key=value. All keys are "

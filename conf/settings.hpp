@@ -45,6 +45,8 @@ struct http_settings {
   bytes max_body = mib(64);
   bytes max_header = kib(16);
   usec idle_timeout = std::chrono::seconds{60};
+  usec header_timeout = std::chrono::seconds{10};
+  usec body_timeout = std::chrono::seconds{20};
   std::uint64_t max_connections = 4096;
   bytes max_in_flight = mib(256);
   std::string tls_cert;
@@ -57,7 +59,7 @@ struct xmlrpc_settings {
 };
 
 struct limits_settings {
-  std::uint64_t list = 10'000;
+  std::uint64_t list = 100'000;
   bytes task = mib(1);
   bytes taskid = {256};
   bytes url = kib(8);

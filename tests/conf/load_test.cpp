@@ -186,7 +186,7 @@ TEST_F(load_test, a_key_that_would_give_false_safety_is_refused) {
   EXPECT_THAT(bad(request("[auth]\ntokens = [\"secret\"]\n"))[0],
               HasSubstr("auth.tokens: cannot be used in this version"));
   EXPECT_THAT(bad(request("[http]\ntls_cert = \"a.pem\"\n"))[0],
-              HasSubstr("http.tls_cert: cannot be used in this version"));
+              HasSubstr("http.tls_cert: needs http.tls_key too"));
 }
 
 TEST_F(load_test, a_reserved_key_is_accepted_with_a_warning) {

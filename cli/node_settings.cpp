@@ -1,0 +1,49 @@
+#include "cli/node_settings.hpp"
+
+#include "conf/units.hpp"
+
+namespace lycosa::cli {
+
+actors::node_config to_node_config(const conf::settings& s) {
+  actors::node_config c;
+  c.name = s.node.name;
+  c.data = s.node.data;
+  c.actor_threads = static_cast<std::uint32_t>(s.node.threads);
+  c.shards = static_cast<std::uint16_t>(s.storage.shards);
+  c.map_size = s.storage.map_size.count;
+  c.sync = s.storage.durability == "sync";
+  c.commit_interval = s.storage.commit_interval;
+  c.commit_batch = static_cast<std::uint32_t>(s.storage.commit_batch);
+  c.processing_timeout = s.scheduler.processing_timeout;
+  c.inqueue_limit = s.scheduler.inqueue_limit;
+  c.delete_time = s.scheduler.delete_time;
+  c.default_retry = s.scheduler.default_retry_delay;
+  c.exception_limit = static_cast<std::uint32_t>(s.scheduler.exception_limit);
+  return c;
+}
+
+result<gateway::server_config> to_server_config(const conf::settings& s) {
+  auto at = conf::parse_endpoint(s.http.listen);
+  if (!at) return tl::unexpected(error{at.error().code, "http.listen", at.error().why});
+  gateway::server_config c;
+  // The gateway wants a number; this is the one name everybody uses.
+  c.host = at->host == "localhost" ? "127.0.0.1" : at->host;
+  c.port = at->port;
+  c.threads = static_cast<unsigned>(s.http.threads);
+  c.max_body = s.http.max_body.count;
+  c.max_header = s.http.max_header.count;
+  c.idle_timeout = s.http.idle_timeout;
+  c.header_timeout = s.http.header_timeout;
+  c.body_timeout = s.http.body_timeout;
+  c.max_connections = s.http.max_connections;
+  c.max_in_flight_bytes = s.http.max_in_flight.count;
+  c.limits.taskid = s.limits.taskid.count;
+  c.limits.url = s.limits.url.count;
+  c.limits.task = s.limits.task.count;
+  c.limits.list = s.limits.list;
+  c.tls_cert = s.http.tls_cert;
+  c.tls_key = s.http.tls_key;
+  return c;
+}
+
+} // namespace lycosa::cli

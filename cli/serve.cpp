@@ -1,0 +1,101 @@
+#include "cli/commands.hpp"
+#include "cli/logging.hpp"
+#include "cli/node_settings.hpp"
+#include "cli/settings_options.hpp"
+#include "cli/signals.hpp"
+#include "cli/version.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace lycosa::cli {
+
+namespace {
+
+/// Time that answers under way get at the end; with the commits after it within 5 s.
+constexpr std::chrono::seconds grace{2};
+
+struct serve_options : settings_options {
+  std::string data;
+  std::string listen;
+};
+
+/// Host and port as a client writes them.
+std::string address(const std::string& host, std::uint16_t port) {
+  auto bracketed = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  return bracketed + ":" + std::to_string(port);
+}
+
+/// The one line that programs wait for on standard output.
+void tell_ready(const std::string& http, const std::string& xmlrpc, const conf::settings& s,
+                context& ctx) {
+  ctx.out << "lycosa ready http=" << http << " xmlrpc=" << xmlrpc << " node=" << s.node.name
+          << " data=" << (s.node.data.empty() ? "(memory)" : s.node.data) << std::endl;
+}
+
+int serve(const conf::loaded& config, context& ctx) {
+  const auto& s = config.values;
+  auto front_config = to_server_config(s);
+  if (!front_config) return ctx.complain(front_config.error());
+
+  // Before any thread exists, so that every thread inherits the mask.
+  block_signals();
+  if (auto ok = start_logging(s.log); !ok) return ctx.complain(ok.error());
+  spdlog::info("lycosa {} starts: node {}, data {}, configuration {}", version, s.node.name,
+               s.node.data.empty() ? "in memory" : s.node.data,
+               config.file.empty() ? "defaults" : config.file);
+  for (const auto& w : config.warnings)
+    spdlog::warn("{}", w.text());
+
+  auto node = actors::node::open(to_node_config(s));
+  if (!node) return ctx.complain(node.error());
+  auto front = gateway::server::start(*front_config, **node);
+  if (!front) {
+    (*node)->stop();
+    return ctx.complain(front.error());
+  }
+  auto http = address(front_config->host, (*front)->port());
+  spdlog::info("serves HTTP on {}", http);
+  tell_ready(http, "off", s, ctx);
+
+  wait_for_stop([] { spdlog::warn("SIGHUP: the configuration is read at start only"); });
+  spdlog::info("stops: no new requests; another signal stops at once");
+  (*front)->stop(grace);
+  (*node)->stop();
+  spdlog::info("stopped");
+  return done;
+}
+
+} // namespace
+
+void add_serve(CLI::App& app, context& ctx) {
+  auto options = std::make_shared<serve_options>();
+  auto* command = app.add_subcommand("serve", "Run a node until SIGINT or SIGTERM");
+  add_settings_options(command, *options);
+  command->add_option("--data", options->data, "Data directory (node.data)")->type_name("DIR");
+  command->add_option("--listen", options->listen, "HTTP address (http.listen); port 0 = any free")
+      ->type_name("HOST:PORT");
+  command->footer(
+      "Prints one line on standard output when it takes requests:\n"
+      "  lycosa ready http=HOST:PORT xmlrpc=HOST:PORT|off node=NAME data=DIR\n"
+      "SIGINT or SIGTERM: stops taking requests, finishes what is under way, exits with 0; a "
+      "second\n"
+      "one exits at once. What was answered with success is on disk either way.\n\n"
+      "Examples:\n"
+      "  lycosa serve --data /var/lib/lycosa --listen 127.0.0.1:8040\n"
+      "  lycosa serve --config conf/throughput.toml --set log.levels='{ http = \"debug\" }'");
+  on_run(command, ctx, [options, &ctx] {
+    auto all = *options;
+    if (!all.data.empty()) all.sets.push_back("node.data=" + all.data);
+    if (!all.listen.empty()) all.sets.push_back("http.listen=" + all.listen);
+    auto config = load_settings(all, ctx);
+    return config ? serve(*config, ctx) : int{bad_input};
+  });
+}
+
+} // namespace lycosa::cli
