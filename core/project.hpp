@@ -38,17 +38,17 @@ struct project_record {
   std::string name;
   std::string group;
   project_status status = project_status::todo;
-  double rate = 1;                ///< tasks a second, ≥ 0; 0 = none at all
-  double burst = 10;              ///< most tokens that can pile up, ≥ 0; < 1 = none at all
+  double rate = 1;   ///< tasks a second, ≥ 0; 0 = none at all
+  double burst = 10; ///< most tokens that can pile up, ≥ 0; < 1 = none at all
   std::string script;
-  std::string script_md5;         ///< lower-case hex of the script's UTF-8 bytes
+  std::string script_md5; ///< lower-case hex of the script's UTF-8 bytes
   std::string comments;
-  usec min_tick{};                ///< 0 = no ticks
+  usec min_tick{};                   ///< 0 = no ticks
   std::optional<retry_policy> retry; ///< none = scheduler.default_retry_delay
-  std::string crawl_config;       ///< JSON object text or empty
-  std::uint64_t queue_limit = 0;  ///< queued + delayed + leased at most; 0 = scheduler.inqueue_limit
+  std::string crawl_config;          ///< JSON object text or empty
+  std::uint64_t queue_limit = 0; ///< queued + delayed + leased at most; 0 = scheduler.inqueue_limit
   wall_time updatetime{};
-  bool deleting = false;          ///< its tasks are being removed; it takes and gives nothing
+  bool deleting = false; ///< its tasks are being removed; it takes and gives nothing
 };
 
 /// `[A-Za-z0-9_.-]{1,64}` or the reason why not.
