@@ -139,9 +139,8 @@ public:
                                           std::string_view cursor, std::size_t limit) = 0;
 
   /// Queue entries of one project in key order, starting after `after`; at most `limit`.
-  virtual result<std::vector<active_entry>> scan_active(project_id project,
-                                                        std::optional<task_key> after,
-                                                        std::size_t limit) = 0;
+  virtual result<std::vector<active_entry>>
+  scan_active(project_id project, std::optional<task_key> after, std::size_t limit) = 0;
 
   virtual result<status_counts> counts(project_id project) = 0;
 
@@ -150,6 +149,11 @@ public:
   list_results(project_id project, std::string_view cursor, std::size_t limit) = 0;
 
   virtual result<shard_stats> stats() = 0;
+
+  /// Gives up the space held back for `settle` commits. True when that freed something, so that a
+  /// `settle` transaction refused with `no_space` is worth replaying once. The reserve comes back
+  /// by itself when there is room again.
+  virtual bool release_reserve() { return false; }
 
   /// +1 with every opening of the data directory; part of every lease token.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;

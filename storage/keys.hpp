@@ -1,0 +1,215 @@
+#pragma once
+
+#include "core/placement.hpp"
+#include "core/task.hpp"
+#include "storage/store.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+/// The bytes of keys and fixed-size values; storage/FORMAT.md is the description, this the code.
+/// Keys are big-endian so that LMDB's byte order is the numbers' order; values are little-endian.
+namespace lycosa::storage {
+
+template <class T>
+constexpr T to_big(T v) {
+  if constexpr (sizeof(T) == 1)
+    return v;
+  else if constexpr (std::endian::native == std::endian::big)
+    return v;
+  else if constexpr (sizeof(T) == 2)
+    return static_cast<T>(__builtin_bswap16(static_cast<std::uint16_t>(v)));
+  else if constexpr (sizeof(T) == 4)
+    return static_cast<T>(__builtin_bswap32(static_cast<std::uint32_t>(v)));
+  else
+    return static_cast<T>(__builtin_bswap64(static_cast<std::uint64_t>(v)));
+}
+
+template <class T>
+void put_big(std::byte* at, T v) {
+  v = to_big(v);
+  std::memcpy(at, &v, sizeof v);
+}
+template <class T>
+T get_big(const void* at) {
+  T v;
+  std::memcpy(&v, at, sizeof v);
+  return to_big(v);
+}
+template <class T>
+void put_little(std::byte* at, T v) {
+  static_assert(std::endian::native == std::endian::little, "data files are little-endian");
+  std::memcpy(at, &v, sizeof v);
+}
+template <class T>
+T get_little(const void* at) {
+  T v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+
+template <std::size_t N>
+using key_bytes = std::array<std::byte, N>;
+
+/// `tasks`: seq.
+inline key_bytes<8> seq_key(std::uint64_t seq) {
+  key_bytes<8> k;
+  put_big(k.data(), seq);
+  return k;
+}
+
+/// `counts`, and the prefix of all keys of a project.
+inline key_bytes<4> project_key(project_id p) {
+  key_bytes<4> k;
+  put_big(k.data(), static_cast<std::uint32_t>(p));
+  return k;
+}
+
+/// `index` and `results`: project, hash.
+inline key_bytes<20> ref_key(const task_ref& r) {
+  key_bytes<20> k;
+  put_big(k.data(), static_cast<std::uint32_t>(r.project));
+  put_big(k.data() + 4, r.hash.high);
+  put_big(k.data() + 12, r.hash.low);
+  return k;
+}
+inline task_ref ref_of(const void* key) {
+  const auto* b = static_cast<const std::byte*>(key);
+  return {project_id{get_big<std::uint32_t>(b)},
+          {get_big<std::uint64_t>(b + 4), get_big<std::uint64_t>(b + 12)}};
+}
+
+/// `active`: project, seq.
+inline key_bytes<12> active_key(project_id p, std::uint64_t seq) {
+  key_bytes<12> k;
+  put_big(k.data(), static_cast<std::uint32_t>(p));
+  put_big(k.data() + 4, seq);
+  return k;
+}
+
+/// `settled`: project, status, seq.
+inline key_bytes<13> settled_key(project_id p, task_status s, std::uint64_t seq) {
+  key_bytes<13> k;
+  put_big(k.data(), static_cast<std::uint32_t>(p));
+  k[4] = static_cast<std::byte>(s);
+  put_big(k.data() + 5, seq);
+  return k;
+}
+
+/// `log`: LSN, number of the part.
+inline key_bytes<10> log_key(std::uint64_t lsn, std::uint16_t part) {
+  key_bytes<10> k;
+  put_big(k.data(), lsn);
+  put_big(k.data() + 8, part);
+  return k;
+}
+
+/// Value of `index`.
+struct index_value {
+  static constexpr std::size_t bytes = 32;
+  std::uint64_t seq = 0;
+  std::int64_t lastcrawltime = 0;
+  std::uint64_t itag_hash = 0;
+  std::uint32_t generation = 0;
+  task_status status = task_status::active;
+
+  void write(std::byte* at) const {
+    put_little(at, seq);
+    put_little(at + 8, lastcrawltime);
+    put_little(at + 16, itag_hash);
+    put_little(at + 24, generation);
+    put_little(at + 28, static_cast<std::uint32_t>(status)); // status, then three zero bytes
+  }
+  static index_value read(const void* from) {
+    const auto* b = static_cast<const std::byte*>(from);
+    return {get_little<std::uint64_t>(b), get_little<std::int64_t>(b + 8),
+            get_little<std::uint64_t>(b + 16), get_little<std::uint32_t>(b + 24),
+            static_cast<task_status>(b[28])};
+  }
+  [[nodiscard]] task_slot slot(std::uint16_t shard) const {
+    return {task_key{shard, seq}, status, wall_time{usec{lastcrawltime}}, itag_hash, generation};
+  }
+  friend bool operator==(const index_value&, const index_value&) = default;
+};
+
+/// The index's view of a record.
+inline index_value index_of(const task& record, std::uint64_t seq) {
+  return {seq, record.lastcrawltime.time_since_epoch().count(),
+          record.sched.itag ? hash_itag(*record.sched.itag) : 0, record.generation, record.status};
+}
+
+/// Value of `active`.
+struct active_value {
+  static constexpr std::size_t bytes = 20;
+  static void write(const queue_position& p, std::byte* at) {
+    put_little(at, p.due.time_since_epoch().count());
+    put_little(at + 8, p.arrival);
+    put_little(at + 16, p.priority);
+  }
+  static queue_position read(const void* from) {
+    const auto* b = static_cast<const std::byte*>(from);
+    return {wall_time{usec{get_little<std::int64_t>(b)}}, get_little<std::int32_t>(b + 16),
+            get_little<std::uint64_t>(b + 8)};
+  }
+};
+
+/// Value of `counts`.
+struct counts_value {
+  static constexpr std::size_t bytes = 32;
+  static void write(const status_counts& c, std::byte* at) {
+    put_little(at, c.active);
+    put_little(at + 8, c.success);
+    put_little(at + 16, c.failed);
+    put_little(at + 24, c.bad);
+  }
+  static status_counts read(const void* from) {
+    const auto* b = static_cast<const std::byte*>(from);
+    return {get_little<std::int64_t>(b), get_little<std::int64_t>(b + 8),
+            get_little<std::int64_t>(b + 16), get_little<std::int64_t>(b + 24)};
+  }
+};
+
+/// The count that a status belongs to.
+inline std::int64_t& count_of(status_counts& c, task_status s) {
+  switch (s) {
+  case task_status::active:
+    return c.active;
+  case task_status::success:
+    return c.success;
+  case task_status::failed:
+    return c.failed;
+  case task_status::bad:
+    break;
+  }
+  return c.bad;
+}
+
+/// Every status, in the order of their numbers.
+inline constexpr std::array all_statuses{task_status::active, task_status::success,
+                                         task_status::failed, task_status::bad};
+
+/// Value of `results`: updatetime, length of the taskid (u16), taskid, JSON text.
+struct result_value {
+  static std::size_t bytes(const result_entry& e) { return 10 + e.taskid.size() + e.json.size(); }
+  static void write(const result_entry& e, std::byte* at) {
+    put_little(at, e.updatetime.time_since_epoch().count());
+    put_little(at + 8, static_cast<std::uint16_t>(e.taskid.size()));
+    std::memcpy(at + 10, e.taskid.data(), e.taskid.size());
+    std::memcpy(at + 10 + e.taskid.size(), e.json.data(), e.json.size());
+  }
+  /// False when the lengths do not fit.
+  static bool read(std::string_view from, result_entry& out) {
+    if (from.size() < 10) return false;
+    const std::size_t n = get_little<std::uint16_t>(from.data() + 8);
+    if (from.size() < 10 + n) return false;
+    out.updatetime = wall_time{usec{get_little<std::int64_t>(from.data())}};
+    out.taskid = from.substr(10, n);
+    out.json = from.substr(10 + n);
+    return true;
+  }
+};
+
+} // namespace lycosa::storage

@@ -1,0 +1,244 @@
+#include "storage/lmdb_catalog.hpp"
+
+#include "storage/codec.hpp"
+#include "storage/keys.hpp"
+
+namespace lycosa::storage {
+
+namespace {
+
+constexpr std::string_view next_project_key = "next_project";
+
+std::string blob_key(std::string_view space, std::string_view name) {
+  std::string key(space);
+  key += '\0';
+  key += name;
+  return key;
+}
+
+int get_u32(MDB_txn* txn, MDB_dbi dbi, std::string_view key, std::uint32_t& out) {
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  if (int rc = mdb_get(txn, dbi, &k, &v); rc != 0) return rc;
+  if (v.mv_size != 4) return MDB_CORRUPTED;
+  out = get_little<std::uint32_t>(v.mv_data);
+  return 0;
+}
+
+int put_u32(MDB_txn* txn, MDB_dbi dbi, std::string_view key, std::uint32_t value) {
+  std::array<std::byte, 4> b;
+  put_little(b.data(), value);
+  auto k = lmdb::val(key);
+  auto v = lmdb::val(b);
+  return mdb_put(txn, dbi, &k, &v, 0);
+}
+
+} // namespace
+
+result<void> check_blob_name(std::string_view space, std::string_view name) {
+  if (space.empty() || space.find('\0') != std::string_view::npos)
+    return fail(errc::invalid_argument, "space", "must be a word without NUL bytes");
+  if (space.size() + 1 + name.size() > 511)
+    return fail(errc::too_large, "name", "longer than a key may be (511 bytes with its space)");
+  return {};
+}
+
+result<void> check_storable(const project_record& p) {
+  if (p.name.empty() || p.name.size() > 511)
+    return fail(errc::invalid_argument, "name", "must have 1 to 511 bytes");
+  return {};
+}
+
+result<std::unique_ptr<lmdb_catalog>> lmdb_catalog::open(lmdb_catalog_options options,
+                                                         std::shared_ptr<disk_reserve> disk) {
+  std::unique_ptr<lmdb_catalog> c(new lmdb_catalog(std::move(disk)));
+  if (auto ok = c->start(options); !ok) return tl::unexpected(ok.error());
+  return c;
+}
+
+result<void> lmdb_catalog::start(const lmdb_catalog_options& options) {
+  auto opened = lmdb::env::open({options.dir,
+                                 options.dir,
+                                 std::uint64_t{16} << 30,
+                                 true,
+                                 options.read_only,
+                                 {"meta", "projects", "names", "blobs"}});
+  if (!opened) return tl::unexpected(opened.error());
+  env_ = std::move(*opened);
+  id_ = options.id;
+  if (!options.create) {
+    auto stored = read_identity(*env_);
+    if (!stored) return tl::unexpected(stored.error());
+    if (stored->kind != env_kind::catalog)
+      return fail(errc::incompatible, env_->name(), "this is a shard, not a catalog");
+    if (options.id.shards != 0 && options.id.shards != stored->shards)
+      return fail(errc::incompatible, options.dir.substr(0, options.dir.rfind('/')),
+                  "made with " + std::to_string(stored->shards) + " shards, "
+                      + std::to_string(options.id.shards)
+                      + " were asked for: the number is fixed when the directory is made");
+    id_ = *stored;
+  }
+  if (auto ok = env_->open_tables(); !ok) return ok;
+  if (options.read_only) return {};
+  return change([&](MDB_txn* txn) -> result<void> {
+    if (options.create) {
+      if (int rc = put_u32(txn, env_->table(meta), next_project_key, 1); rc != 0) return failed(rc);
+      return write_identity(*env_, txn, env_->table(meta), id_);
+    }
+    ++id_.epoch;
+    return write_epoch(*env_, txn, env_->table(meta), id_.epoch);
+  });
+}
+
+result<void> lmdb_catalog::attempt(const body& write) {
+  auto txn = env_->begin_write();
+  if (!txn) return tl::unexpected(txn.error());
+  if (auto ok = write(*txn); !ok) {
+    mdb_txn_abort(*txn);
+    return ok;
+  }
+  const int rc = mdb_txn_commit(*txn);
+  if (rc == 0) return {};
+  return failed(rc == EIO && disk_ && disk_->exhausted() ? ENOSPC : rc);
+}
+
+result<void> lmdb_catalog::change(const body& write) {
+  const std::lock_guard lock(writer_);
+  auto done = attempt(write);
+  if (!done && done.error().code == errc::no_space && disk_ && disk_->release())
+    done = attempt(write);
+  return done;
+}
+
+result<std::vector<project_record>> lmdb_catalog::projects() {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor c;
+  if (int rc = c.open(txn->get(), env_->table(projects_)); rc != 0) return failed(rc);
+  std::vector<project_record> out;
+  MDB_val k{}, v{};
+  int rc = c.seek(k, v, MDB_FIRST);
+  for (; rc == 0; rc = c.seek(k, v, MDB_NEXT)) {
+    auto p = decode_project(lmdb::text(v));
+    if (!p) return tl::unexpected(p.error());
+    out.push_back(std::move(*p));
+  }
+  if (rc != MDB_NOTFOUND) return failed(rc);
+  return out;
+}
+
+result<project_record> lmdb_catalog::put_project(const project_record& p) {
+  if (auto ok = check_storable(p); !ok) return tl::unexpected(ok.error());
+  project_record stored;
+  auto done = change([&](MDB_txn* txn) -> result<void> {
+    stored = p;
+    std::uint32_t owner = 0;
+    int rc = get_u32(txn, env_->table(names), p.name, owner);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+    if (rc == 0 && owner != static_cast<std::uint32_t>(p.id))
+      return fail(errc::conflict, "name", "project " + p.name + " exists");
+    std::uint32_t next = 0;
+    if (rc = get_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
+    if (p.id == project_id{}) {
+      stored.id = project_id{next++};
+    } else {
+      next = std::max(next, static_cast<std::uint32_t>(p.id) + 1);
+    }
+    if (rc = put_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
+    const auto key = project_key(stored.id);
+    auto k = lmdb::val(key);
+    MDB_val v{};
+    rc = mdb_get(txn, env_->table(projects_), &k, &v);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+    if (rc == 0) {
+      // Renamed: the old name is free again.
+      auto old = decode_project(lmdb::text(v));
+      if (old && old->name != p.name) {
+        auto n = lmdb::val(old->name);
+        if (int gone = mdb_del(txn, env_->table(names), &n, nullptr); gone != 0)
+          if (gone != MDB_NOTFOUND) return failed(gone);
+      }
+    }
+    const auto bytes = encode_project(stored);
+    v = lmdb::val(bytes);
+    if (rc = mdb_put(txn, env_->table(projects_), &k, &v, 0); rc != 0) return failed(rc);
+    rc = put_u32(txn, env_->table(names), p.name, static_cast<std::uint32_t>(stored.id));
+    if (rc != 0) return failed(rc);
+    return {};
+  });
+  if (!done) return tl::unexpected(done.error());
+  return stored;
+}
+
+result<void> lmdb_catalog::erase_project(project_id id) {
+  return change([&](MDB_txn* txn) -> result<void> {
+    const auto key = project_key(id);
+    auto k = lmdb::val(key);
+    MDB_val v{};
+    int rc = mdb_get(txn, env_->table(projects_), &k, &v);
+    if (rc == MDB_NOTFOUND) return fail(errc::not_found, "project", "does not exist");
+    if (rc != 0) return failed(rc);
+    if (auto old = decode_project(lmdb::text(v))) {
+      auto n = lmdb::val(old->name);
+      rc = mdb_del(txn, env_->table(names), &n, nullptr);
+      if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+    }
+    if (rc = mdb_del(txn, env_->table(projects_), &k, nullptr); rc != 0) return failed(rc);
+    return {};
+  });
+}
+
+result<void>
+lmdb_catalog::put_blobs(std::string_view space,
+                        const std::vector<std::pair<std::string, std::string>>& batch) {
+  for (const auto& [name, value] : batch)
+    if (auto ok = check_blob_name(space, name); !ok) return ok;
+  if (batch.empty()) return {};
+  return change([&](MDB_txn* txn) -> result<void> {
+    for (const auto& [name, value] : batch) {
+      const auto key = blob_key(space, name);
+      auto k = lmdb::val(key);
+      auto v = lmdb::val(value);
+      const int rc = value.empty() ? mdb_del(txn, env_->table(blobs), &k, nullptr)
+                                   : mdb_put(txn, env_->table(blobs), &k, &v, 0);
+      if (rc != 0 && !(value.empty() && rc == MDB_NOTFOUND)) return failed(rc);
+    }
+    return {};
+  });
+}
+
+result<std::string> lmdb_catalog::get_blob(std::string_view space, std::string_view name) {
+  if (auto ok = check_blob_name(space, name); !ok) return tl::unexpected(ok.error());
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  const auto key = blob_key(space, name);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  const int rc = mdb_get(txn->get(), env_->table(blobs), &k, &v);
+  if (rc == MDB_NOTFOUND) return fail(errc::not_found, std::string(name), "does not exist");
+  if (rc != 0) return failed(rc);
+  return std::string(lmdb::text(v));
+}
+
+result<std::vector<std::pair<std::string, std::string>>>
+lmdb_catalog::scan_blobs(std::string_view space, std::string_view after, std::size_t limit) {
+  if (auto ok = check_blob_name(space, after); !ok) return tl::unexpected(ok.error());
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor c;
+  if (int rc = c.open(txn->get(), env_->table(blobs)); rc != 0) return failed(rc);
+  const auto start = blob_key(space, after);
+  const auto prefix = blob_key(space, "");
+  auto k = lmdb::val(start);
+  MDB_val v{};
+  int rc = c.seek(k, v, MDB_SET_RANGE);
+  if (rc == 0 && !after.empty() && lmdb::text(k) == start) rc = c.seek(k, v, MDB_NEXT);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (; rc == 0 && out.size() < limit && lmdb::text(k).starts_with(prefix);
+       rc = c.seek(k, v, MDB_NEXT))
+    out.emplace_back(lmdb::text(k).substr(prefix.size()), lmdb::text(v));
+  if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+  return out;
+}
+
+} // namespace lycosa::storage

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "storage/catalog.hpp"
+#include "storage/disk_reserve.hpp"
+#include "storage/meta.hpp"
+
+#include <functional>
+#include <mutex>
+
+namespace lycosa::storage {
+
+struct lmdb_catalog_options {
+  std::string dir; ///< exists
+  identity id;     ///< of a new one; `shards` is what the whole directory has
+  bool create = false;
+  bool read_only = false;
+};
+
+/// Shared limits of both catalogs: a space's name and a blob's name make one key of ≤ 511 bytes.
+[[nodiscard]] result<void> check_blob_name(std::string_view space, std::string_view name);
+/// What a project must be to be stored.
+[[nodiscard]] result<void> check_storable(const project_record& p);
+
+/// The catalog in its own LMDB environment. Small and rarely written: every mutation is synced,
+/// whatever `durability` says, and may use all of the space there is.
+class lmdb_catalog final : public catalog_store {
+public:
+  static result<std::unique_ptr<lmdb_catalog>> open(lmdb_catalog_options options,
+                                                    std::shared_ptr<disk_reserve> disk);
+
+  result<std::vector<project_record>> projects() override;
+  result<project_record> put_project(const project_record& p) override;
+  result<void> erase_project(project_id id) override;
+  result<void> put_blobs(std::string_view space,
+                         const std::vector<std::pair<std::string, std::string>>& batch) override;
+  result<std::string> get_blob(std::string_view space, std::string_view name) override;
+  result<std::vector<std::pair<std::string, std::string>>>
+  scan_blobs(std::string_view space, std::string_view after, std::size_t limit) override;
+
+  [[nodiscard]] lmdb::env& env() { return *env_; }
+  [[nodiscard]] const identity& id() const { return id_; }
+
+private:
+  enum table : std::size_t { meta, projects_, names, blobs };
+  using body = std::function<result<void>(MDB_txn*)>;
+  explicit lmdb_catalog(std::shared_ptr<disk_reserve> disk) : disk_(std::move(disk)) {}
+  result<void> start(const lmdb_catalog_options& options);
+  result<void> change(const body& write);
+  result<void> attempt(const body& write);
+  [[nodiscard]] tl::unexpected<error> failed(int rc) const {
+    return lmdb::failed(rc, env_->name());
+  }
+
+  std::unique_ptr<lmdb::env> env_;
+  std::shared_ptr<disk_reserve> disk_;
+  identity id_;
+  std::mutex writer_; // LMDB's write transactions belong to one thread at a time
+};
+
+} // namespace lycosa::storage

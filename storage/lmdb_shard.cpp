@@ -1,0 +1,371 @@
+#include "storage/lmdb_shard.hpp"
+
+#include "storage/cursor_text.hpp"
+#include "storage/keys.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lycosa::storage {
+
+namespace {
+
+bool has_prefix(const MDB_val& key, std::span<const std::byte> prefix) {
+  return key.mv_size >= prefix.size()
+         && std::memcmp(key.mv_data, prefix.data(), prefix.size()) == 0;
+}
+
+std::uint64_t seq_at(const MDB_val& key, std::size_t offset) {
+  return get_big<std::uint64_t>(static_cast<const std::byte*>(key.mv_data) + offset);
+}
+
+auto odd_entry(std::string_view name, const char* table) {
+  return fail(errc::corrupt, std::string(name),
+              std::string("an entry of ") + table + " has the wrong length");
+}
+
+} // namespace
+
+void lmdb_shard::state::write(std::byte* at) const {
+  put_little(at, lsn);
+  put_little(at + 8, next_seq);
+  put_little(at + 16, log_bytes);
+}
+
+lmdb_shard::state lmdb_shard::state::read(const void* from) {
+  const auto* b = static_cast<const std::byte*>(from);
+  return {get_little<std::uint64_t>(b), get_little<std::uint64_t>(b + 8),
+          get_little<std::uint64_t>(b + 16)};
+}
+
+result<std::unique_ptr<lmdb_shard>> lmdb_shard::open(lmdb_shard_options options,
+                                                     std::shared_ptr<disk_reserve> disk) {
+  std::unique_ptr<lmdb_shard> s(new lmdb_shard(std::move(options), std::move(disk)));
+  if (auto ok = s->start(); !ok) return tl::unexpected(ok.error());
+  return s;
+}
+
+result<void> lmdb_shard::start() {
+  auto opened = lmdb::env::open(
+      {options_.dir,
+       options_.dir,
+       options_.map_size,
+       options_.sync,
+       options_.read_only,
+       {"meta", "tasks", "index", "active", "settled", "results", "counts", "log"}});
+  if (!opened) return tl::unexpected(opened.error());
+  env_ = std::move(*opened);
+  if (!options_.create) {
+    auto stored = read_identity(*env_);
+    if (!stored) return tl::unexpected(stored.error());
+    if (stored->kind != env_kind::shard || stored->shard != id_.shard
+        || stored->shards != id_.shards || stored->directory != id_.directory)
+      return fail(errc::incompatible, std::string(name()),
+                  "it is shard " + std::to_string(stored->shard) + " of "
+                      + std::to_string(stored->shards) + " of "
+                      + (stored->directory == id_.directory ? "this" : "another")
+                      + " data directory, not shard " + std::to_string(id_.shard) + " of "
+                      + std::to_string(id_.shards));
+    id_.epoch = stored->epoch;
+  }
+  if (auto ok = env_->open_tables(); !ok) return ok;
+  if (options_.read_only) {
+    auto txn = env_->read();
+    if (!txn) return tl::unexpected(txn.error());
+    auto k = lmdb::val(state::key);
+    MDB_val v{};
+    if (mdb_get(txn->get(), env_->table(meta), &k, &v) != 0 || v.mv_size != state::bytes)
+      return fail(errc::corrupt, std::string(name()), "its counters are missing");
+    state_ = state::read(v.mv_data);
+    last_lsn_ = state_.lsn;
+    return {};
+  }
+  auto txn = env_->begin_write();
+  if (!txn) return tl::unexpected(txn.error());
+  const auto give_up = [&](error e) -> result<void> {
+    mdb_txn_abort(*txn);
+    return tl::unexpected(std::move(e));
+  };
+  auto k = lmdb::val(state::key);
+  MDB_val v{};
+  if (options_.create) {
+    if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
+      return give_up(ok.error());
+    std::array<std::byte, state::bytes> b;
+    state_.write(b.data());
+    v = lmdb::val(b);
+    if (int rc = mdb_put(*txn, env_->table(meta), &k, &v, 0); rc != 0)
+      return give_up(lmdb::to_error(rc, name()));
+  } else {
+    if (mdb_get(*txn, env_->table(meta), &k, &v) != 0 || v.mv_size != state::bytes)
+      return give_up({errc::corrupt, std::string(name()), "its counters are missing"});
+    state_ = state::read(v.mv_data);
+    ++id_.epoch;
+    if (auto ok = write_epoch(*env_, *txn, env_->table(meta), id_.epoch); !ok)
+      return give_up(ok.error());
+  }
+  if (int rc = mdb_txn_commit(*txn); rc != 0) return lmdb::failed(rc, name());
+  last_lsn_ = state_.lsn;
+  return {};
+}
+
+std::uint64_t lmdb_shard::page_limit(const lmdb::page_use& use) const {
+  const auto reserve = std::min(options_.reserve_bytes, use.map_bytes / 8);
+  return (use.map_bytes - reserve) / use.page_bytes;
+}
+
+// -- reads -------------------------------------------------------------------------------------
+
+result<void> find_slots(MDB_cursor* index, std::string_view name, std::uint16_t shard,
+                        std::span<const task_ref> refs, std::span<std::optional<task_slot>> out) {
+  const auto one = [&](std::size_t i) -> int {
+    const auto key = ref_key(refs[i]);
+    auto k = lmdb::val(key);
+    MDB_val v{};
+    const int rc = mdb_cursor_get(index, &k, &v, MDB_SET);
+    if (rc == MDB_NOTFOUND) {
+      out[i].reset();
+      return 0;
+    }
+    if (rc != 0) return rc;
+    if (v.mv_size != index_value::bytes) return MDB_CORRUPTED;
+    out[i] = index_value::read(v.mv_data).slot(shard);
+    return 0;
+  };
+  // Neighbours in key order share pages: worth a sort as soon as there are more than a few.
+  if (refs.size() < 16) {
+    for (std::size_t i = 0; i < refs.size(); ++i)
+      if (int rc = one(i); rc != 0) return lmdb::failed(rc, name);
+    return {};
+  }
+  std::vector<std::uint32_t> order(refs.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return refs[a].project != refs[b].project ? refs[a].project < refs[b].project
+                                              : refs[a].hash < refs[b].hash;
+  });
+  for (auto i : order)
+    if (int rc = one(i); rc != 0) return lmdb::failed(rc, name);
+  return {};
+}
+
+result<void> lmdb_shard::find(std::span<const task_ref> refs,
+                              std::span<std::optional<task_slot>> out) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor c;
+  if (int rc = c.open(txn->get(), env_->table(index)); rc != 0) return lmdb::failed(rc, name());
+  return find_slots(c.get(), name(), id_.shard, refs, out);
+}
+
+result<void> lmdb_shard::load(std::span<const task_key> keys, record_batch& out,
+                              std::vector<task_key>* missing) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor c;
+  if (int rc = c.open(txn->get(), env_->table(tasks)); rc != 0) return lmdb::failed(rc, name());
+  out.items.reserve(out.items.size() + keys.size());
+  for (auto key : keys) {
+    const auto bytes = seq_key(key.seq());
+    auto k = lmdb::val(bytes);
+    MDB_val v{};
+    const int rc = key.shard() == id_.shard ? c.seek(k, v, MDB_SET) : MDB_NOTFOUND;
+    if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name());
+    if (rc == MDB_NOTFOUND || !decode_into(out, key, lmdb::bytes(v)))
+      if (missing != nullptr) missing->push_back(key);
+  }
+  return {};
+}
+
+namespace {
+
+/// Walks one prefix of `active` or `settled`, giving its seqs in order.
+class seq_walk {
+public:
+  int open(MDB_txn* txn, MDB_dbi dbi, std::span<const std::byte> prefix, std::uint64_t after) {
+    prefix_.assign(prefix.begin(), prefix.end());
+    if (int rc = c_.open(txn, dbi); rc != 0) return rc;
+    if (after == ~std::uint64_t{0}) return done();
+    auto from = prefix_;
+    from.resize(from.size() + 8);
+    put_big(from.data() + prefix_.size(), after + 1);
+    MDB_val k = lmdb::val(from);
+    return take(c_.seek(k, v_, MDB_SET_RANGE), k);
+  }
+  int next() {
+    MDB_val k{};
+    return take(c_.seek(k, v_, MDB_NEXT), k);
+  }
+  [[nodiscard]] bool at_end() const { return end_; }
+  [[nodiscard]] std::uint64_t seq() const { return seq_; }
+  [[nodiscard]] const MDB_val& value() const { return v_; }
+
+private:
+  int done() {
+    end_ = true;
+    return 0;
+  }
+  int take(int rc, const MDB_val& k) {
+    if (rc == MDB_NOTFOUND) return done();
+    if (rc != 0) return rc;
+    if (!has_prefix(k, prefix_)) return done();
+    if (k.mv_size != prefix_.size() + 8) return MDB_CORRUPTED;
+    seq_ = seq_at(k, prefix_.size());
+    return 0;
+  }
+
+  lmdb::cursor c_;
+  std::vector<std::byte> prefix_;
+  MDB_val v_{};
+  std::uint64_t seq_ = 0;
+  bool end_ = false;
+};
+
+} // namespace
+
+result<page<record_batch>> lmdb_shard::list(project_id project, std::optional<task_status> status,
+                                            std::string_view cursor, std::size_t limit) {
+  auto from = parse_list_cursor(cursor, status);
+  if (!from) return tl::unexpected(from.error());
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor records;
+  if (int rc = records.open(txn->get(), env_->table(tasks)); rc != 0)
+    return lmdb::failed(rc, name());
+  // One walk a status; their merge by seq is the order of arrival.
+  std::vector<seq_walk> walks;
+  for (auto s : all_statuses) {
+    if (status && *status != s) continue;
+    auto& w = walks.emplace_back();
+    const auto prefix = settled_key(project, s, 0);
+    const bool queued = s == task_status::active;
+    const int rc = w.open(txn->get(), env_->table(queued ? active : settled),
+                          std::span(prefix).first(queued ? 4 : 5), from->seq);
+    if (rc != 0) return lmdb::failed(rc, name());
+  }
+  page<record_batch> out;
+  std::uint64_t last = from->seq;
+  for (std::size_t shown = 0;;) {
+    auto w = std::min_element(walks.begin(), walks.end(), [](const auto& a, const auto& b) {
+      return !a.at_end() && (b.at_end() || a.seq() < b.seq());
+    });
+    if (w == walks.end() || w->at_end()) return out;
+    if (shown == limit) break;
+    last = w->seq();
+    const auto bytes = seq_key(last);
+    auto k = lmdb::val(bytes);
+    MDB_val v{};
+    const int rc = records.seek(k, v, MDB_SET);
+    if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name());
+    // A record that cannot be read is left out: `check` names it, a listing goes on.
+    if (rc == 0 && decode_into(out.items, task_key{id_.shard, last}, lmdb::bytes(v))) ++shown;
+    if (int moved = w->next(); moved != 0) return lmdb::failed(moved, name());
+  }
+  out.next = to_text(list_cursor{from->status, last});
+  return out;
+}
+
+result<std::vector<active_entry>>
+lmdb_shard::scan_active(project_id project, std::optional<task_key> after, std::size_t limit) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  seq_walk w;
+  const auto prefix = project_key(project);
+  int rc = w.open(txn->get(), env_->table(active), prefix, after ? after->seq() : 0);
+  std::vector<active_entry> out;
+  for (; rc == 0 && !w.at_end() && out.size() < limit; rc = w.next()) {
+    if (w.value().mv_size != active_value::bytes) return odd_entry(name(), "active");
+    out.push_back({project, task_key{id_.shard, w.seq()}, active_value::read(w.value().mv_data)});
+  }
+  if (rc != 0) return lmdb::failed(rc, name());
+  return out;
+}
+
+result<status_counts> lmdb_shard::counts(project_id project) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  const auto key = project_key(project);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  const int rc = mdb_get(txn->get(), env_->table(counts_), &k, &v);
+  if (rc == MDB_NOTFOUND) return status_counts{};
+  if (rc != 0) return lmdb::failed(rc, name());
+  if (v.mv_size != counts_value::bytes) return odd_entry(name(), "counts");
+  return counts_value::read(v.mv_data);
+}
+
+result<std::optional<result_entry>> lmdb_shard::get_result(const task_ref& ref) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  const auto key = ref_key(ref);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  const int rc = mdb_get(txn->get(), env_->table(results), &k, &v);
+  if (rc == MDB_NOTFOUND) return std::nullopt;
+  if (rc != 0) return lmdb::failed(rc, name());
+  result_entry e;
+  if (!result_value::read(lmdb::text(v), e)) return odd_entry(name(), "results");
+  return e;
+}
+
+result<page<std::vector<result_entry>>>
+lmdb_shard::list_results(project_id project, std::string_view cursor, std::size_t limit) {
+  auto after = parse_result_cursor(cursor);
+  if (!after) return tl::unexpected(after.error());
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  lmdb::cursor c;
+  if (int rc = c.open(txn->get(), env_->table(results)); rc != 0) return lmdb::failed(rc, name());
+  const auto prefix = project_key(project);
+  const auto start = ref_key({project, after->value_or(task_hash{})});
+  auto k = lmdb::val(start);
+  MDB_val v{};
+  int rc = c.seek(k, v, MDB_SET_RANGE);
+  if (rc == 0 && *after && k.mv_size == start.size()
+      && std::memcmp(k.mv_data, start.data(), start.size()) == 0)
+    rc = c.seek(k, v, MDB_NEXT);
+  page<std::vector<result_entry>> out;
+  task_hash last;
+  for (; rc == 0 && has_prefix(k, prefix); rc = c.seek(k, v, MDB_NEXT)) {
+    if (out.items.size() == limit) {
+      out.next = to_text(limit == 0 ? after->value_or(task_hash{}) : last);
+      return out;
+    }
+    if (k.mv_size != start.size()) return odd_entry(name(), "results");
+    last = ref_of(k.mv_data).hash;
+    if (!result_value::read(lmdb::text(v), out.items.emplace_back()))
+      return odd_entry(name(), "results");
+  }
+  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name());
+  return out;
+}
+
+result<shard_stats> lmdb_shard::stats() {
+  shard_stats s;
+  auto size = env_->file_bytes();
+  if (!size) return tl::unexpected(size.error());
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  const auto entries = [&](table t) -> std::uint64_t {
+    MDB_stat st{};
+    return mdb_stat(txn->get(), env_->table(t), &st) == 0 ? st.ms_entries : 0;
+  };
+  auto use = env_->pages(txn->get(), true);
+  if (!use) return tl::unexpected(use.error());
+  const auto used = use->last - std::min(use->free, use->last);
+  s.tasks = entries(tasks);
+  s.active = entries(active);
+  s.results = entries(results);
+  s.last_lsn = last_lsn_;
+  s.epoch = id_.epoch;
+  s.file_bytes = *size;
+  s.used_bytes = used * use->page_bytes;
+  s.map_bytes = use->map_bytes;
+  // Looked at anew, not remembered: space may have come back without anybody trying to write.
+  const auto refused = refused_pages_.load();
+  s.low_space = (refused != 0 && used + refused > page_limit(*use))
+                || (disk_ && !options_.read_only && !disk_->allow_growth(0));
+  return s;
+}
+
+} // namespace lycosa::storage

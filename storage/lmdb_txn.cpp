@@ -1,0 +1,406 @@
+#include "storage/lmdb_txn.hpp"
+
+#include "storage/keys.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lycosa::storage {
+
+namespace {
+
+/// Parts of a log batch: two of them fill a page, and no run of neighbouring free pages has to be
+/// found as for one large value.
+constexpr std::size_t log_part = 2016;
+/// Parts that a commit removes at most when the log was switched off or its bound lowered.
+constexpr int trim_at_most = 4096;
+
+} // namespace
+
+result<std::unique_ptr<write_txn>> lmdb_shard::begin() {
+  auto txn = env_->begin_write();
+  if (!txn) return tl::unexpected(txn.error());
+  auto t = std::make_unique<lmdb_txn>(*this, *txn);
+  if (auto ok = t->open_cursors(); !ok) return tl::unexpected(ok.error());
+  return t;
+}
+
+lmdb_txn::lmdb_txn(lmdb_shard& store, MDB_txn* txn)
+    : store_(store), txn_(txn), state_(store.state_), mutations_(store.mutations_) {
+  mutations_.clear();
+}
+
+lmdb_txn::~lmdb_txn() {
+  for (auto& c : cursors_)
+    c.close(); // before the transaction, which they point into
+  if (txn_ != nullptr) mdb_txn_abort(txn_);
+}
+
+result<void> lmdb_txn::open_cursors() {
+  for (std::size_t t = 0; t < cursors_.size(); ++t)
+    if (int rc = cursors_[t].open(txn_, store_.env_->table(t)); rc != 0) return failure(rc);
+  return {};
+}
+
+tl::unexpected<error> lmdb_txn::failure(error e) {
+  failed_ = e;
+  return tl::unexpected(std::move(e));
+}
+
+tl::unexpected<error> lmdb_txn::failure(int rc) {
+  auto e = lmdb::to_error(rc, store_.name());
+  // A full disk shows itself as a write that came out short, which LMDB reports as EIO.
+  const bool disk =
+      rc == ENOSPC || rc == EDQUOT || (rc == EIO && store_.disk_ && store_.disk_->exhausted());
+  if (disk && rc == EIO) e = lmdb::to_error(ENOSPC, store_.name());
+  // The file is given up at once: what was refused may be tried again as settling work.
+  if (disk && store_.disk_) store_.disk_->release();
+  if (rc == MDB_MAP_FULL) store_.refused_pages_ = 64;
+  return failure(std::move(e));
+}
+
+result<void> lmdb_txn::usable() const {
+  if (failed_) return tl::unexpected(*failed_);
+  if (txn_ == nullptr)
+    return fail(errc::internal, std::string(store_.name()), "the transaction has ended");
+  return {};
+}
+
+template <class Key, class Write>
+int lmdb_txn::put(table t, const Key& key, std::size_t size, unsigned flags, Write&& write) {
+  auto k = lmdb::val(key);
+  MDB_val v{size, nullptr};
+  const int rc = mdb_cursor_put(cursors_[t].get(), &k, &v, flags | MDB_RESERVE);
+  if (rc == 0) write(static_cast<std::byte*>(v.mv_data));
+  return rc;
+}
+
+template <class Key>
+int lmdb_txn::erase(table t, const Key& key) {
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  if (int rc = cursors_[t].seek(k, v, MDB_SET); rc != 0) return rc;
+  return mdb_cursor_del(cursors_[t].get(), 0);
+}
+
+status_counts& lmdb_txn::delta(project_id project) {
+  if (last_delta_.second == nullptr || last_delta_.first != project)
+    last_delta_ = {project, &deltas_[project]};
+  return *last_delta_.second;
+}
+
+result<void> lmdb_txn::find(std::span<const task_ref> refs,
+                            std::span<std::optional<task_slot>> out) {
+  if (auto ok = usable(); !ok) return ok;
+  auto done = find_slots(cursors_[table::index].get(), store_.name(), store_.id_.shard, refs, out);
+  if (!done) return failure(done.error());
+  return done;
+}
+
+result<std::optional<queue_position>> lmdb_txn::load(task_key key, record_batch& out) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  const auto bytes = seq_key(key.seq());
+  auto k = lmdb::val(bytes);
+  MDB_val v{};
+  const int rc =
+      key.shard() == store_.id_.shard ? cursors_[table::tasks].seek(k, v, MDB_SET) : MDB_NOTFOUND;
+  if (rc == MDB_NOTFOUND)
+    return fail(errc::not_found, "task", "no record under key " + std::to_string(key.value()));
+  if (rc != 0) return failure(rc);
+  if (auto ok = decode_into(out, key, lmdb::bytes(v)); !ok) return tl::unexpected(ok.error());
+  const auto& item = out.items.back();
+  if (item.record.status != task_status::active) return std::nullopt;
+  const auto place = active_key(item.project, key.seq());
+  k = lmdb::val(place);
+  if (int got = cursors_[table::active].seek(k, v, MDB_SET); got != 0) {
+    if (got == MDB_NOTFOUND) return std::nullopt;
+    return failure(got);
+  }
+  if (v.mv_size != active_value::bytes) return failure(MDB_CORRUPTED);
+  return active_value::read(v.mv_data);
+}
+
+/// Puts the task where its status belongs.
+int lmdb_txn::place(const task_ref& ref, std::uint64_t seq, task_status status,
+                    const queue_position& p) {
+  if (status == task_status::active)
+    return put(table::active, active_key(ref.project, seq), active_value::bytes, 0,
+               [&](std::byte* at) { active_value::write(p, at); });
+  return put(table::settled, settled_key(ref.project, status, seq), 0, 0, [](std::byte*) {});
+}
+
+int lmdb_txn::displace(const task_ref& ref, std::uint64_t seq, task_status status) {
+  return status == task_status::active
+             ? erase(table::active, active_key(ref.project, seq))
+             : erase(table::settled, settled_key(ref.project, status, seq));
+}
+
+result<task_key> lmdb_txn::insert(const task_ref& ref, const task& record,
+                                  const queue_position& position) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  const auto seq = state_.next_seq;
+  const auto slot = index_of(record, seq);
+  // The index first: it tells if the task is known, against the precondition.
+  int rc = put(table::index, ref_key(ref), index_value::bytes, MDB_NOOVERWRITE,
+               [&](std::byte* at) { slot.write(at); });
+  if (rc == MDB_KEYEXIST) return failure({errc::internal, "task", "inserted although it is known"});
+  if (rc != 0) return failure(rc);
+  auto& encoder = store_.encoder_;
+  encoder.encode(ref, record);
+  rc = put(table::tasks, seq_key(seq), encoder.size(), MDB_APPEND,
+           [&](std::byte* at) { encoder.write(at); });
+  if (rc == MDB_KEYEXIST)
+    return failure({errc::corrupt, std::string(store_.name()), "its sequence numbers ran back"});
+  if (rc != 0) return failure(rc);
+  if (rc = place(ref, seq, record.status, position); rc != 0) return failure(rc);
+  ++state_.next_seq;
+  ++count_of(delta(ref.project), record.status);
+  new_bytes_ += encoder.size() + 64;
+  ++old_pages_;
+  mutations_.push_back({mutation::kind::insert, ref, seq, record.status, 0, slot.lastcrawltime,
+                        slot.itag_hash, slot.generation, position});
+  return task_key{store_.id_.shard, seq};
+}
+
+result<void> lmdb_txn::update(const task_ref& ref, task_key key, task_status old,
+                              const task& record, const queue_position& position) {
+  if (auto ok = usable(); !ok) return ok;
+  const auto seq = key.seq();
+  const auto slot = index_of(record, seq);
+  const auto bytes = seq_key(seq);
+  auto k = lmdb::val(bytes);
+  MDB_val v{};
+  int rc =
+      key.shard() == store_.id_.shard ? cursors_[table::tasks].seek(k, v, MDB_SET) : MDB_NOTFOUND;
+  if (rc == MDB_NOTFOUND)
+    return failure({errc::not_found, "task", "no record under key " + std::to_string(key.value())});
+  if (rc != 0) return failure(rc);
+  auto& encoder = store_.encoder_;
+  encoder.encode(ref, record);
+  rc = put(table::tasks, bytes, encoder.size(), 0, [&](std::byte* at) { encoder.write(at); });
+  if (rc != 0) return failure(rc);
+  rc = put(table::index, ref_key(ref), index_value::bytes, 0,
+           [&](std::byte* at) { slot.write(at); });
+  if (rc != 0) return failure(rc);
+  if (old != record.status) {
+    rc = displace(ref, seq, old);
+    if (rc == MDB_NOTFOUND)
+      return failure({errc::internal, "task", "updated from a status that it does not have"});
+    if (rc != 0) return failure(rc);
+    --count_of(delta(ref.project), old);
+    ++count_of(delta(ref.project), record.status);
+  }
+  if (old != record.status || old == task_status::active)
+    if (rc = place(ref, seq, record.status, position); rc != 0) return failure(rc);
+  new_bytes_ += encoder.size();
+  old_pages_ += 4;
+  mutations_.push_back({mutation::kind::update, ref, seq, record.status,
+                        static_cast<std::uint8_t>(old), slot.lastcrawltime, slot.itag_hash,
+                        slot.generation, position});
+  return {};
+}
+
+result<void> lmdb_txn::put_result(const task_ref& ref, const result_entry& entry) {
+  if (auto ok = usable(); !ok) return ok;
+  if (entry.taskid.size() > std::numeric_limits<std::uint16_t>::max())
+    return fail(errc::too_large, "taskid", "longer than 65535 bytes");
+  const int rc = put(table::results, ref_key(ref), result_value::bytes(entry), 0,
+                     [&](std::byte* at) { result_value::write(entry, at); });
+  if (rc != 0) return failure(rc);
+  new_bytes_ += result_value::bytes(entry) + 32;
+  ++old_pages_;
+  auto& m = mutations_.emplace_back();
+  m.what = mutation::kind::put_result;
+  m.ref = ref;
+  return {};
+}
+
+// -- removal -----------------------------------------------------------------------------------
+
+int lmdb_txn::erase_task(const task_ref& ref, const index_value& slot) {
+  // Whatever is missing is gone already; removal must get through an inconsistent project.
+  int rc = erase(table::tasks, seq_key(slot.seq));
+  if (rc != 0 && rc != MDB_NOTFOUND) return rc;
+  rc = displace(ref, slot.seq, slot.status);
+  if (rc != 0 && rc != MDB_NOTFOUND) return rc;
+  --count_of(delta(ref.project), slot.status);
+  mutations_.push_back({mutation::kind::erase,
+                        ref,
+                        slot.seq,
+                        slot.status,
+                        static_cast<std::uint8_t>(slot.status),
+                        slot.lastcrawltime,
+                        slot.itag_hash,
+                        slot.generation,
+                        {}});
+  return 0;
+}
+
+/// Removes the entries that nothing points to any more.
+int lmdb_txn::sweep(table t, project_id project) {
+  const auto prefix = project_key(project);
+  for (;;) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
+    if (rc == MDB_NOTFOUND) return 0;
+    if (rc != 0) return rc;
+    if (k.mv_size < prefix.size() || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      return 0;
+    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return gone;
+  }
+}
+
+result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  const auto prefix = project_key(project);
+  std::size_t erased = 0;
+  for (auto t : {table::index, table::results}) {
+    while (erased < limit) {
+      auto k = lmdb::val(prefix);
+      MDB_val v{};
+      const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
+      if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+      if (rc == MDB_NOTFOUND || k.mv_size != 20
+          || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+        break;
+      const auto ref = ref_of(k.mv_data);
+      if (t == table::index) {
+        if (v.mv_size != index_value::bytes) return failure(MDB_CORRUPTED);
+        const auto slot = index_value::read(v.mv_data);
+        if (int gone = erase_task(ref, slot); gone != 0) return failure(gone);
+      } else {
+        auto& m = mutations_.emplace_back();
+        m.what = mutation::kind::erase_result;
+        m.ref = ref;
+      }
+      if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
+      old_pages_ += 4;
+      ++erased;
+    }
+  }
+  if (erased == limit) return erased;
+  for (auto t : {table::active, table::settled, table::counts_})
+    if (int rc = sweep(t, project); rc != 0) return failure(rc);
+  deltas_.erase(project);
+  last_delta_ = {};
+  changed_ = true;
+  return erased;
+}
+
+// -- commit ------------------------------------------------------------------------------------
+
+result<void> lmdb_txn::write_counts() {
+  for (const auto& [project, d] : deltas_) {
+    const auto key = project_key(project);
+    auto k = lmdb::val(key);
+    MDB_val v{};
+    status_counts c;
+    const int rc = cursors_[table::counts_].seek(k, v, MDB_SET);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+    if (rc == 0 && v.mv_size != counts_value::bytes) return failure(MDB_CORRUPTED);
+    if (rc == 0) c = counts_value::read(v.mv_data);
+    c.active += d.active;
+    c.success += d.success;
+    c.failed += d.failed;
+    c.bad += d.bad;
+    const int done = put(table::counts_, key, counts_value::bytes, 0,
+                         [&](std::byte* at) { counts_value::write(c, at); });
+    if (done != 0) return failure(done);
+  }
+  return {};
+}
+
+int lmdb_txn::write_log() {
+  mutation_batch batch{state_.lsn, store_.id_.epoch, std::move(mutations_)};
+  const auto bytes = encode_mutations(batch);
+  mutations_ = std::move(batch.mutations); // the next transaction uses its memory
+  std::uint16_t part = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += log_part, ++part) {
+    const auto n = std::min(log_part, bytes.size() - at);
+    const int rc = put(table::log, log_key(state_.lsn, part), n, MDB_APPEND,
+                       [&](std::byte* to) { std::memcpy(to, bytes.data() + at, n); });
+    if (rc != 0) return rc;
+  }
+  state_.log_bytes += bytes.size();
+  new_bytes_ += bytes.size();
+  return 0;
+}
+
+int lmdb_txn::trim_log() {
+  for (int n = 0; n < trim_at_most; ++n) {
+    MDB_val k{}, v{};
+    const int rc = cursors_[table::log].seek(k, v, MDB_FIRST);
+    if (rc == MDB_NOTFOUND) {
+      state_.log_bytes = 0;
+      return 0;
+    }
+    if (rc != 0) return rc;
+    const auto lsn = get_big<std::uint64_t>(k.mv_data);
+    const auto part = get_big<std::uint16_t>(static_cast<const std::byte*>(k.mv_data) + 8);
+    // Whole batches only, and never the newest.
+    if (part == 0 && (state_.log_bytes <= store_.options_.log_bytes || lsn == state_.lsn)) return 0;
+    state_.log_bytes -= std::min<std::uint64_t>(v.mv_size, state_.log_bytes);
+    if (int gone = mdb_cursor_del(cursors_[table::log].get(), 0); gone != 0) return gone;
+  }
+  return 0;
+}
+
+int lmdb_txn::write_state() {
+  return put(table::meta, lmdb_shard::state::key, lmdb_shard::state::bytes, 0,
+             [&](std::byte* at) { state_.write(at); });
+}
+
+result<void> lmdb_txn::check_space(commit_class kind) {
+  auto use = store_.env_->pages(txn_, false);
+  if (!use) return failure(use.error());
+  // From above: appended bytes twice (their pages and the trees over them), every changed entry on
+  // a page of its own.
+  const auto dirty =
+      32 + 2 * new_bytes_ / use->page_bytes + std::min<std::uint64_t>(old_pages_, use->last);
+  const auto bytes = dirty * use->page_bytes;
+  if (kind == commit_class::settle) {
+    if (store_.disk_) store_.disk_->before_settle(bytes);
+    return {};
+  }
+  const auto limit = store_.page_limit(*use);
+  if (use->last + dirty > limit) {
+    // Only now: counting the free pages takes a walk.
+    use = store_.env_->pages(txn_, true);
+    if (!use) return failure(use.error());
+    if (use->last - std::min(use->free, use->last) + dirty > limit) {
+      store_.refused_pages_ = dirty;
+      return failure(lmdb::to_error(MDB_MAP_FULL, store_.name()));
+    }
+  }
+  store_.refused_pages_ = 0;
+  if (store_.disk_ && !store_.disk_->allow_growth(bytes))
+    return failure(lmdb::to_error(ENOSPC, store_.name()));
+  return {};
+}
+
+result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  const auto end = [&] {
+    for (auto& c : cursors_)
+      c.close();
+    return std::exchange(txn_, nullptr);
+  };
+  if (mutations_.empty() && !changed_) {
+    mdb_txn_abort(end());
+    return state_.lsn;
+  }
+  ++state_.lsn;
+  if (auto ok = write_counts(); !ok) return tl::unexpected(ok.error());
+  if (store_.options_.log_bytes != 0)
+    if (int rc = write_log(); rc != 0) return failure(rc);
+  if (int rc = trim_log(); rc != 0) return failure(rc);
+  if (int rc = write_state(); rc != 0) return failure(rc);
+  if (auto ok = check_space(kind); !ok) return tl::unexpected(ok.error());
+  if (int rc = mdb_txn_commit(end()); rc != 0) return failure(rc);
+  store_.state_ = state_;
+  store_.last_lsn_ = state_.lsn;
+  return state_.lsn;
+}
+
+} // namespace lycosa::storage

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "storage/keys.hpp"
+#include "storage/lmdb_shard.hpp"
+
+#include <map>
+
+namespace lycosa::storage {
+
+/// One transaction of a shard. Cursors stay open through it: a batch of thousands of changes goes
+/// back and forth between the same tables.
+class lmdb_txn final : public write_txn {
+public:
+  lmdb_txn(lmdb_shard& store, MDB_txn* txn);
+  ~lmdb_txn() override;
+  result<void> open_cursors();
+
+  result<void> find(std::span<const task_ref> refs,
+                    std::span<std::optional<task_slot>> out) override;
+  result<std::optional<queue_position>> load(task_key key, record_batch& out) override;
+  result<task_key> insert(const task_ref& ref, const task& record,
+                          const queue_position& position) override;
+  result<void> update(const task_ref& ref, task_key key, task_status old, const task& record,
+                      const queue_position& position) override;
+  result<void> put_result(const task_ref& ref, const result_entry& entry) override;
+  result<std::size_t> erase_some(project_id project, std::size_t limit) override;
+  result<std::uint64_t> commit(commit_class kind) override;
+
+private:
+  using table = lmdb_shard::table;
+
+  tl::unexpected<error> failure(int rc);
+  tl::unexpected<error> failure(error e);
+  result<void> usable() const;
+  template <class Key, class Write>
+  int put(table t, const Key& key, std::size_t size, unsigned flags, Write&& write);
+  template <class Key>
+  int erase(table t, const Key& key);
+  int place(const task_ref& ref, std::uint64_t seq, task_status status, const queue_position& p);
+  int displace(const task_ref& ref, std::uint64_t seq, task_status status);
+  int erase_task(const task_ref& ref, const index_value& slot);
+  int sweep(table t, project_id project);
+  status_counts& delta(project_id project);
+
+  result<void> write_counts();
+  int write_log();
+  int trim_log();
+  int write_state();
+  result<void> check_space(commit_class kind);
+
+  lmdb_shard& store_;
+  MDB_txn* txn_;
+  std::array<lmdb::cursor, 8> cursors_;
+  lmdb_shard::state state_;
+  std::vector<mutation>& mutations_;
+  std::map<project_id, status_counts> deltas_;
+  std::pair<project_id, status_counts*> last_delta_{};
+  std::uint64_t new_bytes_ = 0; // records, results and log batches written
+  std::uint64_t old_pages_ = 0; // at most so many existing pages changed
+  bool changed_ = false;        // something that leaves no mutation
+  std::optional<error> failed_;
+};
+
+} // namespace lycosa::storage

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "storage/catalog.hpp"
+#include "storage/store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lycosa::storage {
+
+struct open_options {
+  std::string dir;
+  std::uint16_t shards = 0; ///< of a new directory; an old one must match. 0 = what is there, or 4
+  std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
+  bool sync = true;           ///< false: a power cut may take the last commit of each shard
+  /// Held back of map and disk to finish work when they are full; at most 1/8 of the map and 1/16
+  /// of the file system.
+  std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
+  std::uint64_t log_bytes = std::uint64_t{16} << 20; ///< of mutations kept a shard; 0 = none
+  bool create = true;                                ///< make the directory if it is not there
+  bool read_only = false; ///< no lock taken and nothing written; a node may be running on it
+};
+
+/// An open data directory. Stores must not outlive it.
+struct data_dir {
+  /// Held until everything else is closed: the lock of the directory.
+  std::shared_ptr<void> lock;
+  std::string dir; ///< empty = in memory
+  std::vector<std::unique_ptr<shard_store>> shards;
+  std::unique_ptr<catalog_store> catalog;
+
+  /// One file of a backup: its path within the directory and what writes a consistent, compacted
+  /// copy of it to a file descriptor. In the order in which they are to be copied.
+  struct copy {
+    std::string path;
+    std::function<result<void>(int fd)> write;
+  };
+  std::vector<copy> copies;
+
+  data_dir() = default;
+  data_dir(const data_dir&) = delete;
+  data_dir& operator=(const data_dir&) = delete;
+  ~data_dir() {
+    copies.clear();
+    catalog.reset();
+    shards.clear();
+  }
+};
+
+/// Opens a directory (FORMAT.md) with LMDB. Errors are one line and leave everything untouched:
+/// `incompatible` (in use by another process, another number of shards, a newer format, a shard of
+/// another directory), `corrupt` (missing, cut-off or foreign file), `io_error` (permissions, not a
+/// directory), `not_found` (nothing there and `create` is off).
+result<std::unique_ptr<data_dir>> open_data_dir(const open_options& options);
+
+/// Stores that vanish with the process. `shards` = 0 means 4.
+std::unique_ptr<data_dir> open_memory(std::uint16_t shards);
+
+} // namespace lycosa::storage
