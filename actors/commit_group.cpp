@@ -113,7 +113,8 @@ result<void> commit_group::run(storage::write_txn& txn, submit_op& op, wall_time
   std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return op.items[a].hash < op.items[b].hash;
   });
-  for (std::size_t i = 0; i < n; ++i) refs_[i] = {op.facts->id, op.items[order_[i]].hash};
+  for (std::size_t i = 0; i < n; ++i)
+    refs_[i] = {op.facts->id, op.items[order_[i]].hash};
   if (auto ok = txn.find(refs_, slots_); !ok) return ok;
 
   // Carried out in the client's order, so that tasks arrive in it. A task that stands in the list
@@ -160,8 +161,8 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
     out.error = "its stored record cannot be read";
     return {};
   }
-  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record,
-                              item.arrival, now);
+  const auto d =
+      apply_submit(verdict.outcome, &stored.items.front().record, *item.record, item.arrival, now);
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
@@ -204,8 +205,8 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
     out.forget = true;
     return {};
   }
-  const auto generation = item.generation_known ? item.generation
-                                                : stored.generation - (item.restarted ? 1 : 0);
+  const auto generation =
+      item.generation_known ? item.generation : stored.generation - (item.restarted ? 1 : 0);
   const auto& retry = op.facts->retry ? *op.facts->retry : default_retry_;
   const auto d = decide_report(stored, stood->value_or(item.stood), item.said->pack, generation,
                                retry, item.arrival, now);
@@ -218,14 +219,18 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
 }
 
 void commit_group::refuse_growth(const error& why) {
-  for (auto& s : submits) s.op->failure = why;
-  for (auto& f : result_failures) f = why;
+  for (auto& s : submits)
+    s.op->failure = why;
+  for (auto& f : result_failures)
+    f = why;
 }
 
 void commit_group::refuse_all(const error& why) {
   refuse_growth(why);
-  for (auto& r : reports) r.op->failure = why;
-  for (auto& e : erases) e.op->failure = why;
+  for (auto& r : reports)
+    r.op->failure = why;
+  for (auto& e : erases)
+    e.op->failure = why;
 }
 
 } // namespace lycosa::actors

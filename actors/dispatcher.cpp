@@ -25,8 +25,8 @@ struct waiting {
   std::vector<memory> buffers;
   std::size_t tasks = 0;
   mono_time deadline{};
-  bool gone = false; ///< cancelled: whatever still comes goes back
-  bool queued = false; ///< stands in line
+  bool gone = false;        ///< cancelled: whatever still comes goes back
+  bool queued = false;      ///< stands in line
   std::size_t rotation = 0; ///< where in its own project list it goes on
 
   [[nodiscard]] bool idle() const { return grants == 0 && loads == 0; }
@@ -68,7 +68,8 @@ public:
     for (auto i = deadlines_.begin(); i != deadlines_.end() && i->first <= now; ++i)
       due.push_back(i->second);
     deadlines_.erase(deadlines_.begin(), deadlines_.upper_bound(now));
-    for (auto id : due) settle(id);
+    for (auto id : due)
+      settle(id);
     arm();
   }
 
@@ -143,7 +144,8 @@ public:
 
   void drain() {
     std::vector<std::uint64_t> ids;
-    for (auto& [id, w] : waiting_) ids.push_back(id);
+    for (auto& [id, w] : waiting_)
+      ids.push_back(id);
     for (auto id : ids) {
       auto& w = waiting_[id];
       give_back_all(w);
@@ -176,8 +178,8 @@ private:
         if (ring_.contains(p)) ready.push_back(p);
       }
       for (std::size_t i = 0; i < ready.size() && w.free > 0; ++i) {
-        const auto share = std::max<std::uint32_t>(
-          1, w.free / static_cast<std::uint32_t>(ready.size() - i));
+        const auto share =
+            std::max<std::uint32_t>(1, w.free / static_cast<std::uint32_t>(ready.size() - i));
         ring_.remove(ready[i]);
         give(id, w, ready[i], share);
         w.rotation += 1;
@@ -217,7 +219,8 @@ private:
   void stand_in_line(std::uint64_t id, waiting& w) {
     w.queued = true;
     if (w.request->projects.empty()) line_.insert(id);
-    for (auto p : w.request->projects) lines_[p].insert(id);
+    for (auto p : w.request->projects)
+      lines_[p].insert(id);
   }
 
   void leave_line(std::uint64_t id, waiting& w) {
@@ -279,12 +282,14 @@ private:
       give_back(g->project, std::move(empty));
       all.buffers.push_back(g->facts);
     }
-    for (auto& b : w.buffers) all.buffers.push_back(std::move(b));
+    for (auto& b : w.buffers)
+      all.buffers.push_back(std::move(b));
     w.request->done.answer(std::move(all));
   }
 
   void give_back_all(waiting& w) {
-    for (auto& g : w.got) give_back(g->project, g->tokens);
+    for (auto& g : w.got)
+      give_back(g->project, g->tokens);
     w.got.clear();
   }
 
@@ -320,14 +325,16 @@ private:
 dispatcher_actor::behavior_type dispatcher(dispatcher_actor::pointer self, clock_ptr time) {
   auto state = std::make_shared<dispatcher_state>(self, std::move(time));
   return {
-    [state](ticket_ptr& t) { state->arrive(std::move(t)); },
-    [state](cancel_atom, std::uint64_t id) { state->cancel(id); },
-    [state](hungry_atom, project_id id, project_actor& who) { state->hungry(id, std::move(who)); },
-    [state](granted_atom, const grant_ptr& g) { state->granted(g); },
-    [state](loaded_atom, load_op_ptr& op) { state->loaded(*op); },
-    [state](forget_atom, project_id id) { state->forget(id); },
-    [state](wake_atom) { state->wake(); },
-    [state](drain_atom) { state->drain(); },
+      [state](ticket_ptr& t) { state->arrive(std::move(t)); },
+      [state](cancel_atom, std::uint64_t id) { state->cancel(id); },
+      [state](hungry_atom, project_id id, project_actor& who) {
+        state->hungry(id, std::move(who));
+      },
+      [state](granted_atom, const grant_ptr& g) { state->granted(g); },
+      [state](loaded_atom, load_op_ptr& op) { state->loaded(*op); },
+      [state](forget_atom, project_id id) { state->forget(id); },
+      [state](wake_atom) { state->wake(); },
+      [state](drain_atom) { state->drain(); },
   };
 }
 

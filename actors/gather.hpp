@@ -14,19 +14,22 @@ inline void merge(submit_answer& into, submit_answer&& part) {
   into.restarted += part.restarted;
   into.ignored += part.ignored;
   into.cancelled += part.cancelled;
-  for (auto& r : part.rejected) into.rejected.push_back(std::move(r));
+  for (auto& r : part.rejected)
+    into.rejected.push_back(std::move(r));
   if (part.failure && !into.failure) into.failure = std::move(part.failure);
 }
 inline void merge(report_answer& into, report_answer&& part) {
   into.done += part.done;
   into.retried += part.retried;
   into.failed += part.failed;
-  for (auto& r : part.rejected) into.rejected.push_back(std::move(r));
+  for (auto& r : part.rejected)
+    into.rejected.push_back(std::move(r));
   if (part.failure && !into.failure) into.failure = std::move(part.failure);
 }
 inline void merge(leases_answer& into, leases_answer&& part) {
   into.changed += part.changed;
-  for (auto& r : part.rejected) into.rejected.push_back(std::move(r));
+  for (auto& r : part.rejected)
+    into.rejected.push_back(std::move(r));
 }
 
 /// One client request that was split over several actors: answers when every part has answered.

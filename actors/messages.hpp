@@ -110,7 +110,7 @@ struct report_op {
   struct outcome {
     report_outcome what = report_outcome::done;
     queue_position position;
-    std::string error; ///< not empty: this item was not taken
+    std::string error;   ///< not empty: this item was not taken
     bool forget = false; ///< the task is not ACTIVE (any more): the queue should drop it
     counter_delta delta;
   };

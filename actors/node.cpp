@@ -209,8 +209,8 @@ private:
   std::unique_ptr<system_holder> system_;
   clock_ptr time_ = make_system_clock();
   std::shared_ptr<registry> projects_ = std::make_shared<registry>();
-  std::shared_ptr<std::atomic<std::uint64_t>> loading_
-    = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<std::atomic<std::uint64_t>> loading_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::vector<shard_writer_actor> writers_;
   std::vector<shard_reader_actor> readers_;
   catalog_actor catalog_;
@@ -234,7 +234,7 @@ result<void> local_node::start(const node_config& config) {
   for (std::size_t i = n; i-- > 0;) { // the last first: each knows the next
     const auto shard = static_cast<std::uint16_t>(i);
     shard_writer_config w;
-    w.store = data_->shards[i];
+    w.store = data_->shards[i].get();
     w.shard = shard;
     w.time = time_;
     w.default_retry = config.default_retry;
@@ -242,7 +242,7 @@ result<void> local_node::start(const node_config& config) {
     w.commit_interval = config.commit_interval;
     writers_.insert(writers_.begin(), system.spawn<caf::detached>(shard_writer, std::move(w)));
     shard_reader_config r;
-    r.store = data_->shards[i];
+    r.store = data_->shards[i].get();
     r.shard = shard;
     if (i + 1 < n) r.next = readers_[i + 1];
     readers_[i] = system.spawn<caf::detached>(shard_reader, std::move(r));
@@ -252,8 +252,7 @@ result<void> local_node::start(const node_config& config) {
   env.readers = readers_;
   dispatcher_ = system.spawn(dispatcher, time_);
   env.dispatch = dispatcher_;
-  catalog_ = system.spawn<caf::detached>(
-    catalog, std::shared_ptr<storage::catalog_store>(data_->catalog));
+  catalog_ = system.spawn<caf::detached>(catalog, data_->catalog.get());
   supervisor_config s;
   s.projects = projects_;
   s.environment = std::move(env);
@@ -363,29 +362,29 @@ void scatter(const registry& projects, const Items& items, reply<Answer> done, N
 
 void local_node::submit(submit_request request, reply<submit_answer> done) {
   scatter<submit_part>(
-    *projects_, request.items, std::move(done),
-    [](const submit_item& i) { return i.record.project; },
-    [&](submit_part& part, const submit_item& i) {
-      if (part.items.empty()) part.buffer = request.buffer;
-      part.items.push_back(i);
-    },
-    [](submit_answer& a, const submit_item& i, const error& why) {
-      a.rejected.push_back({i.index, std::string{i.record.taskid}, "project: " + why.text()});
-      if (why.code == errc::unavailable && !a.failure) a.failure = why;
-    });
+      *projects_, request.items, std::move(done),
+      [](const submit_item& i) { return i.record.project; },
+      [&](submit_part& part, const submit_item& i) {
+        if (part.items.empty()) part.buffer = request.buffer;
+        part.items.push_back(i);
+      },
+      [](submit_answer& a, const submit_item& i, const error& why) {
+        a.rejected.push_back({i.index, std::string{i.record.taskid}, "project: " + why.text()});
+        if (why.code == errc::unavailable && !a.failure) a.failure = why;
+      });
 }
 
 void local_node::report(report_request request, reply<report_answer> done) {
   scatter<report_part>(
-    *projects_, request.items, std::move(done), [](const report_item& i) { return i.project; },
-    [&](report_part& part, const report_item& i) {
-      if (part.items.empty()) part.buffer = request.buffer;
-      part.items.push_back(i);
-    },
-    [](report_answer& a, const report_item& i, const error& why) {
-      a.rejected.push_back({i.index, std::string{i.pack.taskid}, "project: " + why.text()});
-      if (why.code == errc::unavailable && !a.failure) a.failure = why;
-    });
+      *projects_, request.items, std::move(done), [](const report_item& i) { return i.project; },
+      [&](report_part& part, const report_item& i) {
+        if (part.items.empty()) part.buffer = request.buffer;
+        part.items.push_back(i);
+      },
+      [](report_answer& a, const report_item& i, const error& why) {
+        a.rejected.push_back({i.index, std::string{i.pack.taskid}, "project: " + why.text()});
+        if (why.code == errc::unavailable && !a.failure) a.failure = why;
+      });
 }
 
 void local_node::change_leases(leases_request request, bool extend, reply<leases_answer> done) {

@@ -86,7 +86,7 @@ struct lease_request {
 };
 
 struct leased_task {
-  task record; ///< with the project's name
+  task record;       ///< with the project's name
   std::string lease; ///< text form; empty for messages that expect no report
   std::string_view group;
   std::string_view project_md5sum;
@@ -185,10 +185,10 @@ struct health_view {
 
 struct node_config {
   std::string name = "lycosa";
-  std::string data;             ///< directory; empty = memory only, nothing survives
-  std::uint16_t shards = 4;     ///< for a new directory; an old one must match
-  std::uint64_t map_size = 0;   ///< bytes a shard may grow to; 0 = 1 TiB of address space
-  bool sync = true;             ///< answer only what is on disk
+  std::string data;           ///< directory; empty = memory only, nothing survives
+  std::uint16_t shards = 4;   ///< for a new directory; an old one must match
+  std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
+  bool sync = true;           ///< answer only what is on disk
   usec commit_interval = std::chrono::milliseconds{2}; ///< longest a batch gathers under load
   std::uint32_t commit_batch = 4096;                   ///< operations that close a batch
   std::uint32_t actor_threads = 0;                     ///< 0 = one a core

@@ -20,20 +20,17 @@ constexpr usec retry_after_failure = std::chrono::seconds{1};
 
 project_state::project_state(project_actor::pointer self, project_environment environment,
                              facts_ptr facts, supervisor_actor parent)
-    : self_(self),
-      env_(std::move(environment)),
-      facts_(std::move(facts)),
-      parent_(std::move(parent)),
-      queue_(env_.last_lease->load(std::memory_order_relaxed)),
-      bucket_(facts_->rate, facts_->burst, env_.time->now().mono),
-      counts_(env_.writers.size()),
+    : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
+      parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
+      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
       counts_known_(env_.writers.size()) {}
 
 project_state::~project_state() {
   if (loading()) env_.loading->fetch_sub(1);
 }
 
-// -- start -----------------------------------------------------------------------------------------
+// -- start
+// -----------------------------------------------------------------------------------------
 
 void project_state::load() {
   loading_shards_ = shards();
@@ -49,8 +46,8 @@ void project_state::load() {
 
 void project_state::loaded(scan_op_ptr op) {
   if (op->failure) {
-    log_of("scheduler")->error("project {}: its queue cannot be read: {}", facts_->name,
-                               op->failure->text());
+    log_of("scheduler")
+        ->error("project {}: its queue cannot be read: {}", facts_->name, op->failure->text());
     self_->quit(caf::sec::runtime_error); // the supervisor tries again
     return;
   }
@@ -71,23 +68,30 @@ void project_state::loaded(scan_op_ptr op) {
   } else if (--loading_shards_ == 0) {
     env_.loading->fetch_sub(1);
     touched_.clear();
-    for (auto& held : std::exchange(held_reports_, {})) report(std::move(held));
+    for (auto& held : std::exchange(held_reports_, {}))
+      report(std::move(held));
   }
   settle_down();
 }
 
-// -- what may run ----------------------------------------------------------------------------------
+// -- what may run
+// ----------------------------------------------------------------------------------
 
 std::string_view project_state::closed() const {
   if (phase_ == phase::deleting) return "the project is being deleted";
   if (draining_) return "the node is stopping";
   switch (facts_->status) {
-    case project_status::todo: return "the project's status is TODO";
-    case project_status::stop: return "the project's status is STOP";
-    case project_status::checking: return "the project's status is CHECKING";
-    case project_status::paused: return "the project is paused";
-    case project_status::debug:
-    case project_status::running: break;
+  case project_status::todo:
+    return "the project's status is TODO";
+  case project_status::stop:
+    return "the project's status is STOP";
+  case project_status::checking:
+    return "the project's status is CHECKING";
+  case project_status::paused:
+    return "the project is paused";
+  case project_status::debug:
+  case project_status::running:
+    break;
   }
   if (facts_->burst < 1) return "the project's burst is below 1";
   return {};
@@ -99,7 +103,8 @@ bool project_state::can_give(mono_time at) {
 
 std::uint64_t project_state::next_arrival(wall_time at) {
   // The wall clock as a floor keeps numbers growing over restarts without storing a counter.
-  const auto floor = static_cast<std::uint64_t>(std::max<std::int64_t>(0, at.time_since_epoch().count()));
+  const auto floor =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, at.time_since_epoch().count()));
   last_arrival_ = std::max(last_arrival_ + 1, floor);
   return last_arrival_;
 }
@@ -132,7 +137,8 @@ void project_state::wake() {
   armed_.erase(armed_.begin(), armed_.upper_bound(at.mono));
   queue_.expire(at);
   if (queue_.check_due(at.wall, due_slice) == due_slice) self_->send(self_, wake_atom_v);
-  for (auto shard : std::exchange(erase_again_, {})) erase_slice(shard);
+  for (auto shard : std::exchange(erase_again_, {}))
+    erase_slice(shard);
   settle_down();
 }
 
@@ -143,7 +149,8 @@ void project_state::change(facts_ptr facts) {
   settle_down();
 }
 
-// -- the end ---------------------------------------------------------------------------------------
+// -- the end
+// ---------------------------------------------------------------------------------------
 
 void project_state::drop() {
   if (phase_ == phase::deleting) return;
@@ -151,7 +158,8 @@ void project_state::drop() {
   queue_.clear();
   held_reports_.clear();
   erasing_shards_ = shards();
-  for (std::uint16_t s = 0; s < shards(); ++s) erase_slice(s);
+  for (std::uint16_t s = 0; s < shards(); ++s)
+    erase_slice(s);
 }
 
 void project_state::erase_slice(std::uint16_t shard) {
@@ -196,24 +204,24 @@ project_actor::behavior_type project_behavior(project_actor::pointer self,
                                                std::move(parent));
   state->load();
   return {
-    [state](submit_part_ptr& part) { state->submit(std::move(part)); },
-    [state](done_atom, submit_op_ptr& op) { state->submitted(*op); },
-    [state](report_part_ptr& part) { state->report(std::move(part)); },
-    [state](done_atom, find_op_ptr& op) { state->found(*op); },
-    [state](done_atom, report_op_ptr& op) { state->reported(*op); },
-    [state](leases_part_ptr& part) { state->change_leases(*part); },
-    [state](const grant_ptr& g) { state->hand_out(g); },
-    [state](undo_atom, const tokens_ptr& tokens) { state->undo(*tokens); },
-    [state](forget_atom, const keys_ptr& keys) { state->forget(*keys); },
-    [state](done_atom, scan_op_ptr& op) { state->loaded(std::move(op)); },
-    [state](facts_ptr& f) { state->change(std::move(f)); },
-    [state](project_query_ptr& q) { state->describe(*q); },
-    [state](task_query_ptr& q) { state->describe_task(std::move(q)); },
-    [state](done_atom, task_query_ptr& q) { state->described_task(*q); },
-    [state](drop_atom) { state->drop(); },
-    [state](done_atom, erase_op_ptr& op) { state->erased(std::move(op)); },
-    [state](wake_atom) { state->wake(); },
-    [state](drain_atom) { state->drain(); },
+      [state](submit_part_ptr& part) { state->submit(std::move(part)); },
+      [state](done_atom, submit_op_ptr& op) { state->submitted(*op); },
+      [state](report_part_ptr& part) { state->report(std::move(part)); },
+      [state](done_atom, find_op_ptr& op) { state->found(*op); },
+      [state](done_atom, report_op_ptr& op) { state->reported(*op); },
+      [state](leases_part_ptr& part) { state->change_leases(*part); },
+      [state](const grant_ptr& g) { state->hand_out(g); },
+      [state](undo_atom, const tokens_ptr& tokens) { state->undo(*tokens); },
+      [state](forget_atom, const keys_ptr& keys) { state->forget(*keys); },
+      [state](done_atom, scan_op_ptr& op) { state->loaded(std::move(op)); },
+      [state](facts_ptr& f) { state->change(std::move(f)); },
+      [state](project_query_ptr& q) { state->describe(*q); },
+      [state](task_query_ptr& q) { state->describe_task(std::move(q)); },
+      [state](done_atom, task_query_ptr& q) { state->described_task(*q); },
+      [state](drop_atom) { state->drop(); },
+      [state](done_atom, erase_op_ptr& op) { state->erased(std::move(op)); },
+      [state](wake_atom) { state->wake(); },
+      [state](drain_atom) { state->drain(); },
   };
 }
 

@@ -38,7 +38,8 @@ void project_state::hand_out(const grant_ptr& g) {
   // First this, then the loads: the dispatcher must know of a grant's bodies before they come.
   self_->send(env_.dispatch, granted_atom_v, g);
   for (std::size_t s = 0; s < loads.size(); ++s)
-    if (loads[s]) self_->send(env_.readers[s], std::move(loads[s]), project_actor{self_}, env_.dispatch);
+    if (loads[s])
+      self_->send(env_.readers[s], std::move(loads[s]), project_actor{self_}, env_.dispatch);
   settle_down();
 }
 
@@ -54,7 +55,8 @@ void project_state::undo(const std::vector<lease_token>& tokens) {
 
 /// Their records are gone or unreadable: without a record a task can never be handed out.
 void project_state::forget(const std::vector<task_key>& keys) {
-  for (auto key : keys) queue_.erase(key);
+  for (auto key : keys)
+    queue_.erase(key);
   settle_down();
 }
 

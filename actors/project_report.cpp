@@ -8,9 +8,12 @@ constexpr const char* stale = "stale lease";
 
 const char* why_not(lease_verdict v) {
   switch (v) {
-    case lease_verdict::not_leased: return "the task is not handed out";
-    case lease_verdict::unknown: return "the task is not queued";
-    default: return stale;
+  case lease_verdict::not_leased:
+    return "the task is not handed out";
+  case lease_verdict::unknown:
+    return "the task is not queued";
+  default:
+    return stale;
   }
 }
 
@@ -23,7 +26,8 @@ void project_state::reject(report_part& part, const report_item& item, std::stri
 void project_state::report(report_part_ptr part) {
   if (draining_) return;
   if (phase_ == phase::deleting) {
-    for (const auto& item : part->items) reject(*part, item, "project: is being deleted");
+    for (const auto& item : part->items)
+      reject(*part, item, "project: is being deleted");
     part->promise.answer(std::move(part->answer));
     return;
   }
@@ -161,23 +165,23 @@ void project_state::reported(report_op& op) {
     }
     touch(item.key);
     switch (out.what) {
-      case report_outcome::done:
-        answer.done += 1;
-        queue_.settled(item.key);
-        break;
-      case report_outcome::failed:
-        answer.failed += 1;
-        queue_.settled(item.key);
-        break;
-      case report_outcome::recrawl:
-      case report_outcome::superseded:
-        answer.done += 1;
-        queue_.requeue(item.key, out.position, at.wall);
-        break;
-      case report_outcome::retried:
-        answer.retried += 1;
-        queue_.requeue(item.key, out.position, at.wall);
-        break;
+    case report_outcome::done:
+      answer.done += 1;
+      queue_.settled(item.key);
+      break;
+    case report_outcome::failed:
+      answer.failed += 1;
+      queue_.settled(item.key);
+      break;
+    case report_outcome::recrawl:
+    case report_outcome::superseded:
+      answer.done += 1;
+      queue_.requeue(item.key, out.position, at.wall);
+      break;
+    case report_outcome::retried:
+      answer.retried += 1;
+      queue_.requeue(item.key, out.position, at.wall);
+      break;
     }
   }
   if (phase_ == phase::deleting) queue_.clear();

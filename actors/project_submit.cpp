@@ -10,10 +10,12 @@ void project_state::submit(submit_part_ptr part) {
     part->answer.rejected.push_back({item.index, std::string{item.record.taskid}, std::move(why)});
   };
   if (phase_ == phase::deleting || !accepts_tasks(facts_->status)) {
-    const std::string why = phase_ == phase::deleting
-      ? "project: is being deleted"
-      : "project: not started, its status is " + std::string{to_string(facts_->status)};
-    for (const auto& item : part->items) reject(item, why);
+    const std::string why =
+        phase_ == phase::deleting
+            ? "project: is being deleted"
+            : "project: not started, its status is " + std::string{to_string(facts_->status)};
+    for (const auto& item : part->items)
+      reject(item, why);
     part->promise.answer(std::move(part->answer));
     return;
   }
@@ -63,26 +65,28 @@ void project_state::submitted(submit_op& op) {
       const auto& out = op.outcomes[i];
       if (!out.error.empty()) {
         answer.rejected.push_back(
-          {op.items[i].index, std::string{op.items[i].record->taskid}, out.error});
+            {op.items[i].index, std::string{op.items[i].record->taskid}, out.error});
         continue;
       }
       switch (out.what) {
-        case accept_outcome::created:
-          answer.created += 1;
-          queue_.put(out.key, out.position, at.wall);
-          touch(out.key);
-          break;
-        case accept_outcome::restarted:
-          answer.restarted += 1;
-          queue_.reposition(out.key, out.position, at.wall);
-          touch(out.key);
-          break;
-        case accept_outcome::cancelled:
-          answer.cancelled += 1;
-          queue_.erase(out.key);
-          touch(out.key);
-          break;
-        case accept_outcome::ignored: answer.ignored += 1; break;
+      case accept_outcome::created:
+        answer.created += 1;
+        queue_.put(out.key, out.position, at.wall);
+        touch(out.key);
+        break;
+      case accept_outcome::restarted:
+        answer.restarted += 1;
+        queue_.reposition(out.key, out.position, at.wall);
+        touch(out.key);
+        break;
+      case accept_outcome::cancelled:
+        answer.cancelled += 1;
+        queue_.erase(out.key);
+        touch(out.key);
+        break;
+      case accept_outcome::ignored:
+        answer.ignored += 1;
+        break;
       }
     }
     if (phase_ == phase::deleting) queue_.clear();

@@ -25,7 +25,8 @@ void project_state::describe(project_query& query) {
   } else if (queue_.ready() > 0) {
     if (bucket_.available(at.mono) < 1) {
       view.gate = "rate";
-      if (const auto token = bucket_.next_token_at(at.mono)) view.next_at = at.wall + (*token - at.mono);
+      if (const auto token = bucket_.next_token_at(at.mono))
+        view.next_at = at.wall + (*token - at.mono);
     }
   } else if (const auto due = queue_.next_due()) {
     view.gate = "delayed";
@@ -54,17 +55,19 @@ void project_state::described_task(task_query& query) {
   queue_.check_due(now().wall);
   if (const auto state = queue_.state_of(query.slot->key)) {
     switch (state->state) {
-      case queue_state::ready: view.state = "ready"; break;
-      case queue_state::delayed:
-        view.state = "delayed";
-        view.due = state->position.due;
-        break;
-      case queue_state::processing:
-      case queue_state::settling:
-        view.state = "processing";
-        view.due = state->deadline;
-        view.consumer = state->consumer;
-        break;
+    case queue_state::ready:
+      view.state = "ready";
+      break;
+    case queue_state::delayed:
+      view.state = "delayed";
+      view.due = state->position.due;
+      break;
+    case queue_state::processing:
+    case queue_state::settling:
+      view.state = "processing";
+      view.due = state->deadline;
+      view.consumer = state->consumer;
+      break;
     }
   }
   query.done.answer(std::move(query.answer));

@@ -40,7 +40,8 @@ public:
     std::shared_lock lock(mutex_);
     std::vector<entry> out;
     out.reserve(entries_.size());
-    for (const auto& [name, e] : entries_) out.push_back(e);
+    for (const auto& [name, e] : entries_)
+      out.push_back(e);
     return out;
   }
 

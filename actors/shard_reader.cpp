@@ -28,7 +28,8 @@ public:
     for (std::size_t at = 0; at < op->positions.size() && bytes < answer_bytes; at += load_chunk) {
       const auto end = std::min(op->positions.size(), at + load_chunk);
       keys.clear();
-      for (auto i = at; i < end; ++i) keys.push_back(g.tokens[op->positions[i]].key);
+      for (auto i = at; i < end; ++i)
+        keys.push_back(g.tokens[op->positions[i]].key);
       auto next = batch->items.size();
       if (auto done = store().load(keys, *batch, &op->missing); !done) {
         log_of("storage")->error("shard {}: cannot load tasks to hand out: {}", config_.shard,
@@ -54,7 +55,8 @@ public:
     auto found = store().scan_active(op->project, op->after, op->limit);
     if (found) {
       op->entries.reserve(found->size());
-      for (const auto& e : *found) op->entries.push_back({e.key, e.position});
+      for (const auto& e : *found)
+        op->entries.push_back({e.key, e.position});
       if (!op->after) {
         if (auto counts = store().counts(op->project))
           op->counts = *counts;
@@ -70,7 +72,8 @@ public:
   void find(find_op_ptr& op, const project_actor& from) {
     std::vector<storage::task_ref> refs;
     refs.reserve(op->hashes.size());
-    for (const auto& h : op->hashes) refs.push_back({op->facts->id, h});
+    for (const auto& h : op->hashes)
+      refs.push_back({op->facts->id, h});
     op->slots.assign(refs.size(), std::nullopt);
     if (auto done = store().find(refs, op->slots); !done) op->failure = done.error();
     self_->send(from, done_atom_v, std::move(op));
@@ -205,19 +208,19 @@ shard_reader_actor::behavior_type shard_reader(shard_reader_actor::pointer self,
                                                shard_reader_config config) {
   auto state = std::make_shared<reader_state>(self, std::move(config));
   return {
-    [state](load_op_ptr& op, const project_actor& from, const dispatcher_actor& to) {
-      state->load(op, from, to);
-    },
-    [state](scan_op_ptr& op, const project_actor& from) { state->scan(op, from); },
-    [state](find_op_ptr& op, const project_actor& from) { state->find(op, from); },
-    [state](task_query_ptr& op, const facts_ptr& facts, const project_actor& from) {
-      state->query(op, facts, from);
-    },
-    [state](list_tasks_op_ptr& op) { state->list(op); },
-    [state](list_results_op_ptr& op) { state->list(op); },
-    [state](get_result_op_ptr& op) { state->get_result(op); },
-    [state](stats_op_ptr& op) { state->stats(op); },
-    [self](drain_atom) { self->quit(); },
+      [state](load_op_ptr& op, const project_actor& from, const dispatcher_actor& to) {
+        state->load(op, from, to);
+      },
+      [state](scan_op_ptr& op, const project_actor& from) { state->scan(op, from); },
+      [state](find_op_ptr& op, const project_actor& from) { state->find(op, from); },
+      [state](task_query_ptr& op, const facts_ptr& facts, const project_actor& from) {
+        state->query(op, facts, from);
+      },
+      [state](list_tasks_op_ptr& op) { state->list(op); },
+      [state](list_results_op_ptr& op) { state->list(op); },
+      [state](get_result_op_ptr& op) { state->get_result(op); },
+      [state](stats_op_ptr& op) { state->stats(op); },
+      [self](drain_atom) { self->quit(); },
   };
 }
 

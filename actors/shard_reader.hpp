@@ -9,7 +9,7 @@
 namespace lycosa::actors {
 
 struct shard_reader_config {
-  std::shared_ptr<storage::shard_store> store;
+  storage::shard_store* store = nullptr; ///< outlives the actor
   std::uint16_t shard = 0;
   /// The reader of the next shard; listings go on there when this one has no more. None in the
   /// last one.

@@ -30,9 +30,12 @@ public:
     if (group_.empty()) return;
     group_.commit(config_.time->now().wall);
     complain();
-    for (auto& s : group_.submits) self_->send(s.from, done_atom_v, std::move(s.op));
-    for (auto& r : group_.reports) self_->send(r.from, done_atom_v, std::move(r.op));
-    for (auto& e : group_.erases) self_->send(e.from, done_atom_v, std::move(e.op));
+    for (auto& s : group_.submits)
+      self_->send(s.from, done_atom_v, std::move(s.op));
+    for (auto& r : group_.reports)
+      self_->send(r.from, done_atom_v, std::move(r.op));
+    for (auto& e : group_.erases)
+      self_->send(e.from, done_atom_v, std::move(e.op));
     for (std::size_t i = 0; i < group_.results.size(); ++i) {
       auto& failure = group_.result_failures[i];
       group_.results[i]->done.answer(failure ? result<bool>{tl::unexpected(*failure)}
@@ -72,15 +75,21 @@ shard_writer_actor::behavior_type shard_writer(shard_writer_actor::pointer self,
                                                shard_writer_config config) {
   auto state = std::make_shared<writer_state>(self, std::move(config));
   return {
-    [state](submit_op_ptr& op, project_actor& from) { state->gather(std::move(op), std::move(from)); },
-    [state](report_op_ptr& op, project_actor& from) { state->gather(std::move(op), std::move(from)); },
-    [state](result_op_ptr& op) { state->gather(std::move(op)); },
-    [state](erase_op_ptr& op, project_actor& from) { state->gather(std::move(op), std::move(from)); },
-    [state](flush_atom) { state->flush(); },
-    [state, self](drain_atom) {
-      state->flush();
-      self->quit();
-    },
+      [state](submit_op_ptr& op, project_actor& from) {
+        state->gather(std::move(op), std::move(from));
+      },
+      [state](report_op_ptr& op, project_actor& from) {
+        state->gather(std::move(op), std::move(from));
+      },
+      [state](result_op_ptr& op) { state->gather(std::move(op)); },
+      [state](erase_op_ptr& op, project_actor& from) {
+        state->gather(std::move(op), std::move(from));
+      },
+      [state](flush_atom) { state->flush(); },
+      [state, self](drain_atom) {
+        state->flush();
+        self->quit();
+      },
   };
 }
 

@@ -10,7 +10,7 @@
 namespace lycosa::actors {
 
 struct shard_writer_config {
-  std::shared_ptr<storage::shard_store> store;
+  storage::shard_store* store = nullptr; ///< outlives the actor
   std::uint16_t shard = 0;
   clock_ptr time;
   retry_policy default_retry;

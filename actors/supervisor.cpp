@@ -151,7 +151,8 @@ public:
       else
         idle.push_back(id);
     }
-    for (auto id : idle) projects_.erase(id);
+    for (auto id : idle)
+      projects_.erase(id);
     finish_draining();
   }
 
@@ -163,8 +164,8 @@ private:
     std::uint32_t restarts = 0;
     bool deleting = false;
     std::string failed;
-    std::shared_ptr<std::atomic<std::uint32_t>> last_lease
-      = std::make_shared<std::atomic<std::uint32_t>>(0);
+    std::shared_ptr<std::atomic<std::uint32_t>> last_lease =
+        std::make_shared<std::atomic<std::uint32_t>>(0);
   };
   using queued_op = std::variant<change_project_ptr, drop_project_ptr>;
 
@@ -238,7 +239,8 @@ private:
     p.started = config_.environment.time->now().mono;
     auto environment = config_.environment;
     environment.last_lease = p.last_lease;
-    p.actor = self_->spawn(project_behavior, std::move(environment), p.facts, supervisor_actor{self_});
+    p.actor =
+        self_->spawn(project_behavior, std::move(environment), p.facts, supervisor_actor{self_});
     self_->monitor(p.actor);
     by_address_[caf::actor_cast<caf::actor_addr>(p.actor)] = p.facts->id;
   }
@@ -286,8 +288,10 @@ private:
   void finish_draining() {
     if (!projects_.empty()) return;
     auto& env = config_.environment;
-    for (auto& w : env.writers) self_->send(w, drain_atom_v);
-    for (auto& r : env.readers) self_->send(r, drain_atom_v);
+    for (auto& w : env.writers)
+      self_->send(w, drain_atom_v);
+    for (auto& r : env.readers)
+      self_->send(r, drain_atom_v);
     self_->send(config_.catalog, drain_atom_v);
     self_->quit();
   }
@@ -306,13 +310,13 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
                                            supervisor_config config) {
   auto state = std::make_shared<supervisor_state>(self, std::move(config));
   return {
-    [state](change_project_ptr& op) { state->change(std::move(op)); },
-    [state](drop_project_ptr& op) { state->remove(std::move(op)); },
-    [state](done_atom, change_project_ptr& op) { state->changed(op); },
-    [state](done_atom, drop_project_ptr& op) { state->dropped(op); },
-    [state](forget_atom, project_id id) { state->gone(id); },
-    [state](wake_atom, project_id id) { state->restart(id); },
-    [state](drain_atom) { state->drain(); },
+      [state](change_project_ptr& op) { state->change(std::move(op)); },
+      [state](drop_project_ptr& op) { state->remove(std::move(op)); },
+      [state](done_atom, change_project_ptr& op) { state->changed(op); },
+      [state](done_atom, drop_project_ptr& op) { state->dropped(op); },
+      [state](forget_atom, project_id id) { state->gone(id); },
+      [state](wake_atom, project_id id) { state->restart(id); },
+      [state](drain_atom) { state->drain(); },
   };
 }
 

@@ -27,7 +27,6 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
                                            supervisor_config config);
 
 /// Spawn detached: catalog commits block on the disk.
-catalog_actor::behavior_type catalog(catalog_actor::pointer self,
-                                     std::shared_ptr<storage::catalog_store> store);
+catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catalog_store* store);
 
 } // namespace lycosa::actors

@@ -8,8 +8,8 @@
 #include "storage/open.hpp"
 
 #include <caf/scheduler/test_coordinator.hpp>
-
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <optional>
@@ -26,7 +26,10 @@ class node_fixture : public ::testing::Test {
 protected:
   static constexpr std::uint16_t shards = 2;
 
-  void SetUp() override { start({}); }
+  void SetUp() override {
+    spdlog::set_level(spdlog::level::off);
+    start({});
+  }
 
   void TearDown() override { stop(); }
 
@@ -57,13 +60,13 @@ protected:
     env.writers.resize(shards);
     for (std::size_t i = shards; i-- > 0;) {
       shard_writer_config w;
-      w.store = data->shards[i];
+      w.store = data->shards[i].get();
       w.shard = static_cast<std::uint16_t>(i);
       w.time = time;
       w.default_retry = o.retry;
       env.writers[i] = system->spawn(shard_writer, w);
       shard_reader_config r;
-      r.store = data->shards[i];
+      r.store = data->shards[i].get();
       r.shard = static_cast<std::uint16_t>(i);
       if (i + 1 < shards) r.next = env.readers[i + 1];
       env.readers[i] = system->spawn(shard_reader, r);
@@ -71,7 +74,7 @@ protected:
     }
     dispatch = system->spawn(dispatcher, clock_ptr{time});
     env.dispatch = dispatch;
-    catalog_handle = system->spawn(catalog, std::shared_ptr<storage::catalog_store>(data->catalog));
+    catalog_handle = system->spawn(catalog, data->catalog.get());
     supervisor_config s;
     s.projects = projects;
     s.environment = env;
@@ -158,7 +161,8 @@ protected:
     });
     auto part = std::make_shared<submit_part>();
     part->promise = part_promise<submit_answer>{whole};
-    for (std::uint32_t i = 0; i < tasks.size(); ++i) part->items.push_back({tasks[i], i});
+    for (std::uint32_t i = 0; i < tasks.size(); ++i)
+      part->items.push_back({tasks[i], i});
     caf::anon_send(e->actor, std::move(part));
     run();
     EXPECT_TRUE(got.has_value()) << "no answer to submit";
@@ -177,7 +181,8 @@ protected:
     t->request.max = max;
     t->request.wait = wait;
     t->request.consumer = "test";
-    for (const auto& n : names) t->projects.push_back(projects->find(n)->facts->id);
+    for (const auto& n : names)
+      t->projects.push_back(projects->find(n)->facts->id);
     auto out = std::make_shared<pending_lease>();
     out->id = t->id;
     t->done = promise<lease_answer>{[out](auto r) {
@@ -198,7 +203,8 @@ protected:
 
   static std::vector<std::string> ids(const std::vector<leased_task>& tasks) {
     std::vector<std::string> out;
-    for (const auto& t : tasks) out.emplace_back(t.record.taskid);
+    for (const auto& t : tasks)
+      out.emplace_back(t.record.taskid);
     return out;
   }
 
@@ -250,8 +256,8 @@ protected:
     return got.value_or(leases_answer{});
   }
 
-  std::shared_ptr<manual_clock> time
-    = std::make_shared<manual_clock>(wall_time{std::chrono::seconds{1'700'000'000}});
+  std::shared_ptr<manual_clock> time =
+      std::make_shared<manual_clock>(wall_time{std::chrono::seconds{1'700'000'000}});
   std::unique_ptr<storage::data_dir> data;
   std::unique_ptr<caf::actor_system_config> config;
   std::unique_ptr<caf::actor_system> system;

@@ -105,14 +105,16 @@ TEST_F(Leases, AConsumerOfOneProjectGetsNothingOfAnother) {
 
 TEST_F(Leases, EveryOfFiveHundredHungryProjectsIsServedInARound) {
   std::vector<std::string> names;
-  for (int i = 0; i < 500; ++i) names.push_back("p" + std::to_string(i));
+  for (int i = 0; i < 500; ++i)
+    names.push_back("p" + std::to_string(i));
   for (const auto& n : names) {
     running(n);
     submit({make_task(n, "a"), make_task(n, "b"), make_task(n, "c")});
   }
   std::map<std::string, int> served;
   for (int i = 0; i < 5; ++i)
-    for (const auto& t : lease(100)) served[std::string{t.record.project}] += 1;
+    for (const auto& t : lease(100))
+      served[std::string{t.record.project}] += 1;
   EXPECT_THAT(served, SizeIs(500));
 }
 

@@ -194,9 +194,11 @@ TEST_F(Lifecycle, TheQueueLimitRefusesWhatIsOverIt) {
   p.queue_limit = 10;
   ASSERT_TRUE(put("p", p).has_value());
   std::vector<std::string> names;
-  for (int i = 0; i < 20; ++i) names.push_back("t" + std::to_string(i));
+  for (int i = 0; i < 20; ++i)
+    names.push_back("t" + std::to_string(i));
   std::vector<task> tasks;
-  for (const auto& n : names) tasks.push_back(make_task("p", n));
+  for (const auto& n : names)
+    tasks.push_back(make_task("p", n));
   const auto a = submit(tasks);
   EXPECT_EQ(a.created, 10u);
   EXPECT_THAT(a.rejected, SizeIs(10));
