@@ -80,18 +80,20 @@ void add_config(CLI::App& app, context& ctx) {
       "print",
       "Print the effective configuration, each key with its meaning, unit, range, default");
   add_settings_options(print_command, *options);
+  auto sources = std::make_shared<bool>(false);
+  print_command->add_flag("--sources", *sources, "Say where each value that was set comes from");
   print_command->add_flag("--reference", *reference,
                           "Print every key at its default instead (conf/reference.toml)");
   print_command->footer("The output is a configuration file itself.\n\n"
                         "Example:\n  lycosa config print --set storage.shards=8 > my.toml");
-  on_run(print_command, ctx, [options, reference, &ctx] {
+  on_run(print_command, ctx, [options, reference, sources, &ctx] {
     if (*reference) {
       ctx.out << conf::reference() << std::flush;
       return int{done};
     }
     auto loaded = load_settings(*options, ctx);
     if (!loaded) return int{bad_input};
-    ctx.out << conf::print(*loaded) << std::flush;
+    ctx.out << conf::print(*loaded, {.sources = *sources}) << std::flush;
     return int{done};
   });
 }

@@ -149,7 +149,7 @@ std::string reference() {
                "number of seconds. Sizes are texts such as \"100B\", \"64KiB\", \"64MiB\", "
                "\"1GiB\", or a number of bytes.");
   out += "\n";
-  return out + print(loaded{}, {.sources = false});
+  return out + print(loaded{});
 }
 
 } // namespace lycosa::conf

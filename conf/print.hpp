@@ -7,7 +7,7 @@
 namespace lycosa::conf {
 
 struct print_options {
-  bool sources = true; ///< say where a value that is not the default comes from
+  bool sources = false; ///< say where a value that is not the default comes from
 };
 
 /// The settings as a TOML file that loads to the same settings again, with a comment for each key:

@@ -48,7 +48,7 @@ TEST(reference, is_in_step_with_the_code) {
 
 TEST(reference, loads_to_the_defaults_and_names_every_key) {
   auto c = load_text(reference());
-  EXPECT_EQ(print(c, {.sources = false}), print(loaded{}, {.sources = false}));
+  EXPECT_EQ(print(c), print(loaded{}));
   for (const auto& key : all_keys())
     EXPECT_TRUE(c.sources.contains(key.path())) << key.path();
 }
@@ -81,7 +81,7 @@ TEST(print, reads_back_to_the_same_settings) {
   auto first = load(r);
   ASSERT_TRUE(first.has_value()) << first.error().front().text();
   auto again = load_text(print(*first));
-  EXPECT_EQ(print(again, {.sources = false}), print(*first, {.sources = false}));
+  EXPECT_EQ(print(again), print(*first));
   EXPECT_EQ(again.values.node.name, "a\"b\\c\nd");
   EXPECT_EQ(again.values.caf, first->values.caf);
   EXPECT_EQ(again.values.scheduler.default_retry_delay.table,
@@ -92,7 +92,8 @@ TEST(print, tells_where_a_value_comes_from) {
   load_request r;
   r.search = false;
   r.sets = {"node.name=east"};
-  EXPECT_THAT(print(load(r).value()), testing::HasSubstr("# Set by --set.\nname = \"east\"\n"));
+  EXPECT_THAT(print(load(r).value(), {.sources = true}),
+              testing::HasSubstr("# Set by --set.\nname = \"east\"\n"));
 }
 
 TEST(example_files, all_load_without_a_warning_and_say_what_they_trade) {
