@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
+#include <system_error>
 
 namespace lycosa::trigger::detail {
 namespace {
@@ -101,10 +102,13 @@ std::optional<zone_table> parse_zone_file(std::string_view bytes) {
 std::optional<zone_table> read_zone_file(std::string_view name) {
   if (!is_zone_name(name)) return std::nullopt;
   for (auto folder : folders) {
-    std::ifstream file(std::string(folder) + std::string(name), std::ios::binary);
-    if (!file) continue;
-    std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    if (bytes.size() > max_file) return std::nullopt;
+    const auto path = std::string(folder) + std::string(name);
+    std::error_code failed; // a folder is no zone, and neither is what cannot be looked at
+    const auto size = std::filesystem::file_size(path, failed);
+    if (failed || !std::filesystem::is_regular_file(path, failed) || size > max_file) continue;
+    std::ifstream file(path, std::ios::binary);
+    std::string bytes(size, '\0');
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) continue;
     return parse_zone_file(bytes);
   }
   return std::nullopt;
