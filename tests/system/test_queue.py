@@ -1,5 +1,6 @@
 """What goes out, and in which order."""
 
+import threading
 import time
 
 from harness import NodeTest, ids, status_pack, task, until
@@ -80,7 +81,6 @@ class Order(NodeTest):
 
     def test_a_waiting_lease_is_woken_by_a_submit(self):
         p = self.project()
-        import threading
         got = []
         waiter = threading.Thread(target=lambda: got.extend(self.client.lease(10, 20, [p])))
         waiter.start()
