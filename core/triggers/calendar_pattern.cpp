@@ -60,19 +60,20 @@ std::uint32_t calendar_pattern::days_of(year_month month) const {
   if (workday_near != 0)
     for (unsigned d = 1; d <= length; ++d)
       if (workday_near >> d & 1) by_day |= 1u << nearest_workday(d, wd1, length);
+  std::uint32_t nth = 0;
   for (std::uint64_t rest = nth_weekdays; rest != 0; rest &= rest - 1) {
     const auto bit = static_cast<unsigned>(std::countr_zero(rest));
     const unsigned first_hit = (bit % 7 + 7 - wd1) % 7 + 1;
     const unsigned day =
         bit / 7 < 5 ? first_hit + bit / 7 * 7 : first_hit + (length - first_hit) / 7 * 7;
-    if (day <= length) by_day |= 1u << day;
+    if (day <= length) (nth_is_weekday ? nth : by_day) |= 1u << day;
   }
   std::uint32_t by_weekday = all_days;
   if (weekdays != 0x7f) {
     // The week's pattern, turned so that bit 1 is the first of the month, five times over.
     const std::uint64_t week = (std::uint64_t{weekdays} << 7 | weekdays) >> wd1 & 0x7f;
     const std::uint64_t five = week * 0x10204081ull;
-    by_weekday = static_cast<std::uint32_t>(five << 1);
+    by_weekday = static_cast<std::uint32_t>(five << 1) | nth;
   }
   std::uint32_t found = either_day ? by_day | by_weekday : by_day & by_weekday;
   found &= static_cast<std::uint32_t>((std::uint64_t{2} << length) - 2);

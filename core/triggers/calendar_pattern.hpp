@@ -36,6 +36,7 @@ public:
   std::uint64_t weeks = 0;            ///< bit w: ISO week w; 0 = any
   std::uint16_t months = 0x1ffe;      ///< bit m: month m
   std::uint8_t weekdays = 0x7f;       ///< bit w: weekday w, 0 Monday
+  bool nth_is_weekday = false;        ///< `nth_weekdays` widens `weekdays` and not `days`
   bool either_day = false;            ///< a date matches by its day or by its weekday
 
   // Times of day.

@@ -70,7 +70,7 @@ result<bool> parse_quartz_weekday(item_reader& in, calendar_pattern& into) {
     if (n && *n >= 1 && *n <= 7) wd = (*n + 5) % 7;
     length = in.position() - start;
   } else if (text.size() > 3) {
-    item_reader name(in.field(), text.substr(0, 3), 1, in.which());
+    item_reader name(in.field(), std::string_view(text).substr(0, 3), 1, in.which());
     if (const auto n = name.weekday_name()) wd = *n;
     length = 3;
   }
@@ -87,6 +87,7 @@ result<bool> parse_quartz_weekday(item_reader& in, calendar_pattern& into) {
     if (*n < 1 || *n > 5) return in.bad(at, "a month has a first to a fifth weekday");
     nth = static_cast<unsigned>(*n);
   }
+  into.nth_is_weekday = true;
   into.nth_weekdays |= std::uint64_t{1} << ((nth - 1) * 7 + static_cast<unsigned>(wd));
   return true;
 }

@@ -98,6 +98,15 @@ std::string time_words(const calendar_pattern& p) {
   return out + unit_text(p.minutes, 60, "minute") + " of " + unit_text(p.hours, 24, "hour");
 }
 
+std::vector<std::string> nth_words(const calendar_pattern& p) {
+  std::vector<std::string> parts;
+  for (unsigned bit = 0; bit < 42; ++bit)
+    if (p.nth_weekdays >> bit & 1)
+      parts.push_back("the " + std::string(ordinals[bit / 7 + 1]) + " "
+                      + std::string(weekday_names[bit % 7]));
+  return parts;
+}
+
 std::string days_words(const calendar_pattern& p) {
   std::vector<std::string> parts;
   const auto from_end = [](unsigned n) {
@@ -109,10 +118,9 @@ std::string days_words(const calendar_pattern& p) {
     if (p.workday_near >> d & 1) parts.push_back("the weekday nearest to day " + std::to_string(d));
   for (unsigned n = 0; n < 31; ++n)
     if (p.workday_from_end >> n & 1) parts.push_back("the weekday nearest to " + from_end(n));
-  for (unsigned bit = 0; bit < 42; ++bit)
-    if (p.nth_weekdays >> bit & 1)
-      parts.push_back("the " + std::string(ordinals[bit / 7 + 1]) + " "
-                      + std::string(weekday_names[bit % 7]));
+  if (!p.nth_is_weekday)
+    for (const auto& w : nth_words(p))
+      parts.push_back(w);
   return join(parts) + " of the month";
 }
 
@@ -139,7 +147,10 @@ std::string calendar_words(const calendar_pattern& p) {
   if (!any_day) out += ", on " + days_words(p);
   if (!any_weekday) {
     out += any_day ? ", on " : p.either_day ? ", and also on every " : ", if it is a ";
-    out += list(p.weekdays, weekday);
+    auto parts = p.nth_is_weekday ? nth_words(p) : std::vector<std::string>{};
+    if (p.weekdays != 0) parts.insert(parts.begin(), list(p.weekdays, weekday));
+    out += join(parts);
+    if (p.nth_is_weekday) out += " of the month";
   }
   if (p.weeks != 0) out += ", in ISO week " + list(p.weeks);
   if (p.months != 0x1ffe)
