@@ -78,7 +78,6 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
                                         "lycosa");
   app->get_formatter()->column_width(34);
   app->set_version_flag("--version", std::string{"lycosa "} + version, "Print the version");
-  app->footer(examples);
   app->require_subcommand(1);
 
   add_serve(*app, ctx);
@@ -86,7 +85,9 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
   add_project(*app, ctx);
   add_task(*app, ctx);
   add_bench(*app, ctx);
+  add_trigger(*app, ctx);
   add_completion(*app, ctx);
+  app->footer(examples); // last: commands made before would inherit it
   return app;
 }
 
