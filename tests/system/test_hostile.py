@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import resource
 import socket
 import threading
 
@@ -28,6 +29,12 @@ def read_to_end(sock: socket.socket) -> bytes:
 
 
 class Waiting(NodeTest):
+    def setUp(self):
+        # Only now, so that the node has to see to its own limit of open files.
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
     def test_a_thousand_idle_waits_hold_up_nobody(self):
         p, other = self.project(), self.project()
         wait = request("POST", "/v1/lease",
