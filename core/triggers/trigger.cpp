@@ -25,9 +25,8 @@ std::optional<wall_time> next_interval(const interval_rule& r, const node& n,
     if (n.has_start()) return n.first(std::max(now, n.start));
     return r.wall_clock ? first_of(r, n, now) : std::optional(now + r.length);
   }
-  if (n.has_start() && *previous < n.start) return n.first(n.start);
   if (r.wall_clock) return n.first(*previous + usec{1});
-  return *previous + r.length;
+  return std::max(*previous + r.length, n.start);
 }
 
 std::optional<wall_time> next_step(const step_rule& r, const node& n,

@@ -105,7 +105,7 @@ zone::zone() : slot_(utc_slot()) {}
 
 result<zone> zone::find(std::string_view name) {
   const auto* utc = utc_slot();
-  if (name == "UTC" || name == "utc" || name == "Z") return zone{utc};
+  if (name == "UTC" || name == "utc" || name == "Z" || name == "Etc/UTC") return zone{utc};
   if (const auto* slot = find_slot(name)) return zone{slot};
   auto rules = read_rules(name);
   if (!rules)
