@@ -75,6 +75,7 @@ private:
   std::unique_ptr<lmdb::env> env_;
 
   // The writer's, kept between transactions for their memory.
+  bool writing_ = false;
   state state_;
   task_encoder encoder_;
   std::vector<mutation> mutations_;

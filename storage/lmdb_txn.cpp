@@ -18,6 +18,9 @@ constexpr int trim_at_most = 4096;
 } // namespace
 
 result<std::unique_ptr<write_txn>> lmdb_shard::begin() {
+  // LMDB would wait for ever for the thread that waits.
+  if (writing_)
+    return fail(errc::internal, std::string(name()), "a transaction is already open");
   auto txn = env_->begin_write();
   if (!txn) return tl::unexpected(txn.error());
   auto t = std::make_unique<lmdb_txn>(*this, *txn);
@@ -27,13 +30,17 @@ result<std::unique_ptr<write_txn>> lmdb_shard::begin() {
 
 lmdb_txn::lmdb_txn(lmdb_shard& store, MDB_txn* txn)
     : store_(store), txn_(txn), state_(store.state_), mutations_(store.mutations_) {
+  store_.writing_ = true;
   mutations_.clear();
 }
 
 lmdb_txn::~lmdb_txn() {
   for (auto& c : cursors_)
     c.close(); // before the transaction, which they point into
-  if (txn_ != nullptr) mdb_txn_abort(txn_);
+  if (txn_ != nullptr) {
+    mdb_txn_abort(txn_);
+    store_.writing_ = false;
+  }
 }
 
 result<void> lmdb_txn::open_cursors() {
@@ -384,6 +391,7 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   const auto end = [&] {
     for (auto& c : cursors_)
       c.close();
+    store_.writing_ = false;
     return std::exchange(txn_, nullptr);
   };
   if (mutations_.empty() && !changed_) {

@@ -38,11 +38,10 @@ public:
   result<task_key> insert(const task_ref& ref, const task& record,
                           const queue_position& position) override {
     const std::shared_lock lock(s_.mutex_);
-    auto& slot = d_.index[{ref.project, ref.hash}];
-    if (slot || look(d_.index, s_.t_.index, {ref.project, ref.hash}) != nullptr)
+    if (look(d_.index, s_.t_.index, {ref.project, ref.hash}) != nullptr)
       return fail(errc::internal, "task", "inserted although it is known");
     const auto seq = d_.next_seq++;
-    slot = index_of(record, seq);
+    d_.index[{ref.project, ref.hash}] = index_of(record, seq);
     d_.tasks[seq] = {ref.project, record.status, position, encode(ref, record)};
     ++count_of(d_.counts[ref.project], record.status);
     changed_ = true;
