@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/logging.hpp"
 #include "cli/node_settings.hpp"
+#include "cli/open_files.hpp"
 #include "cli/settings_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/version.hpp"
@@ -51,6 +52,12 @@ int serve(const conf::loaded& config, context& ctx) {
                config.file.empty() ? "defaults" : config.file);
   for (const auto& w : config.warnings)
     spdlog::warn("{}", w.text());
+
+  // Each connection is a file; the data, the log and the libraries take some more.
+  auto files = s.http.max_connections + 64 + 8 * s.storage.shards;
+  if (auto limit = raise_open_files(files); limit < files)
+    spdlog::warn("at most {} open files (ulimit -n), {} may be wanted: lower http.max_connections",
+                 limit, files);
 
   auto node = actors::node::open(to_node_config(s));
   if (!node) return ctx.complain(node.error());
