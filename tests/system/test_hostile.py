@@ -153,11 +153,11 @@ class Nonsense(NodeTest):
         """A whole body that cannot be read is 400; a wrong item is named in the answer."""
         status, answer = self.post("/v1/tasks", body)
         if status == 200:
-            self.assertEqual(answer["new"], 0, body)
-            self.assertEqual(len(answer["rejected"]), 1, body)
+            self.assertEqual(answer["new"], 0, body[:200])
+            self.assertEqual(len(answer["rejected"]), 1, body[:200])
             self.assertTrue(answer["rejected"][0]["error"])
         else:
-            self.assertEqual(status, 400, body)
+            self.assertEqual(status, 400, body[:200])
 
     def tearDown(self):
         self.assertTrue(self.node.alive())
