@@ -8,10 +8,6 @@ namespace {
 
 using namespace std::chrono;
 
-/// How often members may leapfrog before "never" is the answer: a quarter of a million steps are
-/// 340 years of two daily members that never meet.
-constexpr int max_rounds = 250'000;
-
 __extension__ typedef __int128 wide;
 
 /// The times of a member that keeps to a grid: `offset` plus multiples of `step`.
@@ -69,7 +65,7 @@ std::optional<wall_time> meeting(const and_rule& r, std::vector<wall_time> bound
     if (!t) return std::nullopt;
     at[i] = *t;
   }
-  for (int round = 0; round < max_rounds; ++round) {
+  while (search_budget::spend()) {
     const auto [low, high] = std::minmax_element(at.begin(), at.end());
     if (*high - *low <= r.threshold) return *low;
     const wall_time goal = align(r, *high - r.threshold);
@@ -139,7 +135,7 @@ std::optional<wall_time> next_of(const and_rule& r, wall_time previous) {
 }
 
 std::optional<wall_time> first_of(const except_rule& r, const node& n, wall_time x) {
-  for (int round = 0; round < max_rounds; ++round) {
+  while (search_budget::spend(1 + static_cast<std::int64_t>(r.days.size() / 32))) {
     const auto t = r.base.first_from(x);
     if (!t) return std::nullopt;
     const auto span = n.tz.at(*t);

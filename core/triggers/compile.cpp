@@ -17,6 +17,8 @@ struct kind_members {
   std::string_view type;
   std::string_view members; ///< beside those that all kinds have
 };
+/// No expression a person writes is longer, and one that is would be slow to search.
+constexpr std::size_t max_text = 4096;
 constexpr std::string_view common_members =
     " timezone jitter gap fold start_date end_date description ";
 constexpr std::array<kind_members, 9> kinds{{
@@ -77,6 +79,7 @@ result<void> check_members(const spec_reader& in) {
     return in.bad("type", "unknown kind '" + s.type + "'; expected one of " + all);
   }
   for (const auto& [key, text] : s.fields) {
+    if (text.size() > max_text) return in.bad(key, "longer than 4096 bytes");
     if (has_word(kind->members, key) || has_word(common_members, key)) continue;
     const std::string near = nearest(std::string(kind->members) + std::string(common_members), key);
     return in.bad(key, s.type + " has no such member"

@@ -16,7 +16,7 @@ struct preview_request {
   std::size_t count = 10;              ///< how many times, at most `preview_limit`
   zone default_zone{};
 };
-inline constexpr std::size_t preview_limit = 100'000;
+inline constexpr std::size_t preview_limit = 10'000;
 
 struct preview_answer {
   std::vector<std::string> times; ///< ISO 8601 with the zone's offset; fewer when the trigger ends

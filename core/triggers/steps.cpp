@@ -50,7 +50,8 @@ std::optional<local_days> step_rule::first_from(local_days start_date, local_day
   }
   // Months and days: where each step leads depends on the one before.
   local_days at = start_date;
-  while (at < from) {
+  for (int step = 0; at < from; ++step) {
+    if (step % 16 == 0 && !search_budget::spend()) return std::nullopt;
     const auto next = add_months(year_month_day{at}, months);
     if (!next) return std::nullopt;
     at = local_days{*next} + std::chrono::days{days};

@@ -87,6 +87,7 @@ std::optional<wall_time> node::first(wall_time x) const {
 trigger::trigger() : node_(never_node()) {}
 
 std::optional<wall_time> trigger::next(std::optional<wall_time> previous, wall_time now) const {
+  const search_budget budget;
   now = std::clamp(now, earliest, latest);
   if (previous) {
     if (*previous >= latest) return std::nullopt;
@@ -98,6 +99,8 @@ std::optional<wall_time> trigger::next(std::optional<wall_time> previous, wall_t
 }
 
 std::optional<wall_time> trigger::first_from(wall_time from) const {
+  const search_budget budget;
+  if (!search_budget::spend()) return std::nullopt;
   const auto t = node_->first(from);
   if (!t || *t > node_->end || *t > latest) return std::nullopt;
   return t;
@@ -124,6 +127,7 @@ std::optional<fire> trigger::plan(std::optional<wall_time> previous, wall_time n
 
 std::vector<wall_time> trigger::upcoming(std::optional<wall_time> previous, wall_time now,
                                          std::size_t count) const {
+  const search_budget budget(search_budget::usual + static_cast<std::int64_t>(count) * 1'000);
   std::vector<wall_time> times;
   while (times.size() < count) {
     const auto t = next(previous, now);

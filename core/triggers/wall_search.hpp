@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/triggers/search_budget.hpp"
 #include "core/triggers/zone.hpp"
 
 #include <algorithm>
@@ -69,10 +70,9 @@ inline bool keeps(const zone& z, const offset_span& span, wall_time u, const cha
 template <class Match>
 std::optional<wall_time> search_wall(const zone& z, wall_time from, const change_policy& policy,
                                      const Match& match) {
-  constexpr int max_rounds = 100'000; // readings that only ever fall into gaps end here
   offset_span span = z.at(from);
   wall_time x = from;
-  for (int round = 0; round < max_rounds; ++round) {
+  while (detail::search_budget::spend()) { // readings that only ever fall into gaps end here
     std::optional<wall_time> best;
     const auto reading = match(span.to_local(x));
     if (reading) {
