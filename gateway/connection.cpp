@@ -1,0 +1,472 @@
+#include "gateway/connection.hpp"
+
+#include "gateway/content_encoding.hpp"
+#include "gateway/pending.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <spdlog/spdlog.h>
+
+#include <ctime>
+
+namespace lycosa::gateway {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using clock = std::chrono::steady_clock;
+
+constexpr auto awaitably = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t read_ahead = 64 * 1024;
+constexpr std::size_t slice = 256 * 1024;  ///< written between looks at the clock
+constexpr std::size_t slowest = 64 * 1024; ///< bytes a second a client must move
+
+std::string date_now() {
+  const auto now = std::time(nullptr);
+  thread_local std::time_t shown = 0;
+  thread_local char text[32] = "";
+  if (now != shown) {
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    shown = now;
+  }
+  return text;
+}
+
+template <class Stream>
+class connection final : public session, public std::enable_shared_from_this<connection<Stream>> {
+public:
+  connection(loop_ptr loop, Stream stream, std::shared_ptr<shared_state> shared,
+             std::function<void(session*)> ended)
+      : loop_(std::move(loop)), stream_(std::move(stream)), shared_(std::move(shared)),
+        ended_(std::move(ended)), buffer_(shared_->config.max_header + read_ahead),
+        event_(*loop_, clock::time_point::max()), watchdog_(*loop_) {}
+
+  void start() {
+    auto self = this->shared_from_this();
+    asio::co_spawn(
+        *loop_, [self] { return self->run(); }, asio::detached);
+  }
+
+  void wind_down() override {
+    if (idle_) cut();
+    if (pending_ && pending_->cancel && !pending_->ready) {
+      abandon_wait(std::move(pending_->instead));
+      notify();
+    }
+  }
+
+  void cut() override {
+    error_code ignored;
+    socket().close(ignored);
+    watchdog_.cancel();
+    notify();
+  }
+
+private:
+  using parser_type = http::request_parser<http::buffer_body>;
+
+  tcp::socket& socket() {
+    if constexpr (std::is_same_v<Stream, tcp::socket>)
+      return stream_;
+    else
+      return stream_.next_layer();
+  }
+
+  // -- time-outs -------------------------------------------------------------------------------
+  // One timer a connection: a deadline that moves later only moves a number.
+
+  void set_deadline(clock::time_point at) {
+    deadline_ = at;
+    if (watching_ && watched_ <= at) return;
+    watching_ = true;
+    watched_ = at;
+    watchdog_.expires_at(at);
+    watchdog_.async_wait([weak = this->weak_from_this(), at](error_code ec) {
+      auto self = weak.lock();
+      if (!self || (ec && self->watched_ != at)) return;
+      self->watching_ = false;
+      if (ec || self->deadline_ == clock::time_point::max()) return;
+      if (clock::now() >= self->deadline_)
+        self->cut();
+      else
+        self->set_deadline(self->deadline_);
+    });
+  }
+  void set_timeout(usec time) { set_deadline(clock::now() + time); }
+  void no_deadline() { deadline_ = clock::time_point::max(); }
+  /// For moving bytes: later the more have been moved.
+  void set_progress(clock::time_point start, std::size_t bytes) {
+    set_deadline(start + shared_->config.body_timeout
+                 + std::chrono::milliseconds{bytes / (slowest / 1000)});
+  }
+
+  void notify() { event_.cancel(); }
+  asio::awaitable<void> wait_event() {
+    event_.expires_at(clock::time_point::max());
+    co_await event_.async_wait(awaitably);
+  }
+
+  // -- the life of a connection ----------------------------------------------------------------
+
+  asio::awaitable<void> run() {
+    auto self = this->shared_from_this();
+    try {
+      if (co_await handshake())
+        while (co_await one_request()) {
+        }
+      co_await say_goodbye();
+    } catch (const std::exception& e) {
+      spdlog::error("http: connection ended: {}", e.what());
+    }
+    if (pending_) pending_->abandoned = true;
+    cut();
+    ended_(this);
+  }
+
+  asio::awaitable<bool> handshake() {
+    error_code ignored;
+    socket().set_option(tcp::no_delay{true}, ignored);
+    if constexpr (!std::is_same_v<Stream, tcp::socket>) {
+      set_timeout(shared_->config.header_timeout);
+      auto [ec] = co_await stream_.async_handshake(asio::ssl::stream_base::server, awaitably);
+      co_return !ec;
+    }
+    co_return true;
+  }
+
+  /// The answer was written and its end announced; waits for the client to close too, so that it
+  /// is not cut off from the answer by data of its own that was still on the way.
+  asio::awaitable<void> say_goodbye() {
+    if (!socket().is_open() || !linger_) co_return;
+    error_code ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    set_timeout(std::min<usec>(shared_->config.body_timeout, std::chrono::seconds{10}));
+    while (reading_)
+      co_await wait_event();
+    auto left = 2 * shared_->config.max_body + slice;
+    std::array<char, 16 * 1024> drain{};
+    while (!read_error_ && left > 0) {
+      auto [ec, n] = co_await socket().async_read_some(asio::buffer(drain), awaitably);
+      read_error_ = ec;
+      left -= std::min(left, n);
+    }
+    take_back_if_reset();
+  }
+
+  /// The client's system says it will never read what it was sent last.
+  void take_back_if_reset() {
+    if (undelivered_ && read_error_ == asio::error::connection_reset) undelivered_();
+    undelivered_ = nullptr;
+  }
+
+  asio::awaitable<bool> first_byte() {
+    if (buffer_.size() == 0 && !reading_ && buffer_.capacity() > 16 * 1024) buffer_.shrink_to_fit();
+    while (buffer_.size() == 0) {
+      if (read_error_) break;
+      if (shared_->stopping) co_return false;
+      idle_ = true;
+      set_timeout(shared_->config.idle_timeout);
+      if (!reading_) {
+        auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaitably);
+        buffer_.commit(n);
+        read_error_ = ec;
+      } else {
+        co_await wait_event();
+        if (!socket().is_open()) read_error_ = asio::error::operation_aborted;
+      }
+      idle_ = false;
+    }
+    if (buffer_.size() == 0) take_back_if_reset();
+    undelivered_ = nullptr;
+    co_return buffer_.size() > 0;
+  }
+
+  /// Serves one request. False: the connection ends.
+  asio::awaitable<bool> one_request() {
+    if (!co_await first_byte()) co_return false;
+    while (reading_)
+      co_await wait_event();
+    set_timeout(shared_->config.header_timeout);
+    parser_type parser;
+    parser.header_limit(static_cast<std::uint32_t>(shared_->config.max_header));
+    parser.body_limit(shared_->config.max_body);
+    auto [ec, n] = co_await http::async_read_header(stream_, buffer_, parser, awaitably);
+    if (ec) co_return co_await refuse_header(ec);
+
+    const auto& head = parser.get();
+    request r;
+    r.method = std::string{head.method_string()};
+    const bool is_head = r.method == "HEAD";
+    if (is_head) r.method = "GET";
+    keep_ = head.keep_alive();
+    chunks_ = head.version() >= 11;
+    if (!parse_target(head.target(), r))
+      co_return co_await refuse(problem(400, "the request's address is malformed"));
+    r.content_type = std::string{head[http::field::content_type]};
+    r.accept = std::string{head[http::field::accept]};
+    if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
+    no_deadline();
+    spdlog::debug("http: {} {} {} bytes", r.method, r.path, r.body->text.size());
+
+    auto answer = co_await ask(std::move(r));
+    if (!answer) co_return false;
+    if (shared_->stopping) keep_ = false;
+    auto undelivered = std::move(answer->undelivered);
+    if (!co_await write(*answer, is_head)) {
+      if (undelivered) undelivered();
+      linger_ = false;
+      co_return false;
+    }
+    undelivered_ = std::move(undelivered);
+    linger_ = !keep_;
+    co_return keep_;
+  }
+
+  asio::awaitable<bool> refuse_header(error_code ec) {
+    if (ec == http::error::header_limit || ec == http::error::buffer_overflow)
+      co_return co_await refuse(problem(431, "the request's header is too large"));
+    if (ec == http::error::body_limit) co_return co_await refuse(too_large());
+    if (ec.category() == make_error_code(http::error::bad_method).category()
+        && ec != http::error::end_of_stream && ec != http::error::partial_message)
+      co_return co_await refuse(problem(400, "not HTTP: " + ec.message()));
+    co_return false;
+  }
+
+  /// Answers without having read the request to its end: the connection cannot go on.
+  asio::awaitable<bool> refuse(response r) {
+    keep_ = false;
+    linger_ = co_await write(r, false);
+    co_return false;
+  }
+
+  response too_large() const {
+    return problem(413, "the body is larger than " + std::to_string(shared_->config.max_body)
+                            + " bytes");
+  }
+
+  asio::awaitable<std::optional<response>> read_body(parser_type& parser, request_body& body) {
+    const auto busy = [] { return problem(429, "too many bytes of requests are being worked on"); };
+    const auto length = parser.content_length();
+    body.share = budget_share(shared_->in_flight);
+    if (length && !body.share.cover(*length)) co_return busy();
+    if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
+      auto [ec, n] = co_await asio::async_write(
+          stream_, asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), awaitably);
+      if (ec) co_return problem(400, "gone");
+    }
+    const auto start = clock::now();
+    auto& text = body.text;
+    std::size_t filled = 0;
+    while (!parser.is_done()) {
+      if (filled == text.size()) {
+        // Memory follows what has arrived, not what was announced.
+        auto size = std::max<std::size_t>(text.size() * 2, 16 * 1024);
+        if (length) size = std::min<std::size_t>(std::max<std::size_t>(size, 1U << 20U), *length);
+        if (!body.share.cover(size)) co_return busy();
+        text.resize(std::max(size, filled + 1));
+      }
+      auto& part = parser.get().body();
+      part.data = text.data() + filled;
+      part.size = text.size() - filled;
+      part.more = true;
+      set_progress(start, filled);
+      auto [ec, n] = co_await http::async_read_some(stream_, buffer_, parser, awaitably);
+      filled = text.size() - part.size;
+      if (ec == http::error::need_buffer) continue;
+      if (ec == http::error::body_limit) co_return too_large();
+      if (ec) co_return problem(400, "the body is malformed: " + ec.message());
+    }
+    text.resize(filled);
+    const auto encoding = parser.get()[http::field::content_encoding];
+    if (encoding.empty()) co_return std::nullopt;
+    auto plain = decode_body(encoding, std::move(text), shared_->config.max_body, body.share);
+    if (!plain && plain.error().what == "content-encoding")
+      co_return problem(415, plain.error().text());
+    if (!plain) co_return problem(plain.error());
+    text = std::move(*plain);
+    co_return std::nullopt;
+  }
+
+  // -- asking the handlers ---------------------------------------------------------------------
+
+  /// None: the client has gone.
+  asio::awaitable<std::optional<response>> ask(request r) {
+    pending_ = std::make_shared<pending>();
+    pending_->wake = [weak = this->weak_from_this()] {
+      if (auto self = weak.lock()) self->notify();
+    };
+    shared_->handle(std::move(r), std::make_shared<pending_exchange>(loop_, pending_));
+    if (shared_->stopping && pending_->cancel && !pending_->ready)
+      abandon_wait(std::move(pending_->instead));
+    while (!pending_->ready) {
+      if (pending_->cancel && !reading_ && !read_error_ && buffer_.size() < read_ahead)
+        watch_client();
+      co_await wait_event();
+      if (!socket().is_open() || (read_error_ && pending_->cancel)) {
+        if (pending_->ready) break;
+        abandon_wait(std::nullopt);
+        pending_ = nullptr;
+        co_return std::nullopt;
+      }
+    }
+    auto answer = std::move(pending_->ready);
+    pending_ = nullptr;
+    co_return answer;
+  }
+
+  /// The answer of the node is not waited for any more.
+  void abandon_wait(std::optional<response> instead) {
+    auto cancel = std::move(pending_->cancel);
+    pending_->abandoned = true;
+    pending_->wake = nullptr;
+    auto replaced = std::make_shared<pending>();
+    replaced->ready = std::move(instead);
+    pending_ = std::move(replaced);
+    if (cancel) cancel();
+  }
+
+  /// Reads on while the client waits: only so does its leaving show. What it sends is kept.
+  void watch_client() {
+    reading_ = true;
+    stream_.async_read_some(buffer_.prepare(4096),
+                            [self = this->shared_from_this()](error_code ec, std::size_t n) {
+                              self->reading_ = false;
+                              self->buffer_.commit(n);
+                              self->read_error_ = ec;
+                              self->notify();
+                            });
+  }
+
+  // -- writing ---------------------------------------------------------------------------------
+
+  asio::awaitable<bool> write(response& r, bool head_only) {
+    const bool parts = static_cast<bool>(r.next_part);
+    if (parts && !chunks_) keep_ = false;
+    std::string head;
+    head.reserve(256 + (r.body.size() < 16 * 1024 ? r.body.size() : 0));
+    head += "HTTP/1.1 ";
+    head += std::to_string(r.status);
+    head += ' ';
+    head += status_title(r.status);
+    head += "\r\nServer: lycosa\r\nDate: ";
+    head += date_now();
+    head += "\r\nContent-Type: ";
+    head += r.content_type;
+    if (!parts)
+      head += "\r\nContent-Length: " + std::to_string(r.body.size());
+    else if (chunks_)
+      head += "\r\nTransfer-Encoding: chunked";
+    for (const auto& [name, value] : r.headers)
+      head += "\r\n" + name + ": " + value;
+    head += keep_ ? (chunks_ ? "\r\n\r\n" : "\r\nConnection: keep-alive\r\n\r\n")
+                  : "\r\nConnection: close\r\n\r\n";
+    const auto start = clock::now();
+    std::size_t done = 0;
+    if (head_only) co_return co_await write_all(head, start, done);
+    if (parts) co_return co_await write_parts(r, std::move(head), start);
+    if (r.body.size() < 16 * 1024) {
+      head += r.body;
+      co_return co_await write_all(head, start, done);
+    }
+    co_return co_await write_all(head, start, done) && co_await write_all(r.body, start, done);
+  }
+
+  asio::awaitable<bool> write_all(std::string_view text, clock::time_point start,
+                                  std::size_t& done) {
+    while (!text.empty()) {
+      set_progress(start, done);
+      auto [ec, n] = co_await asio::async_write(
+          stream_, asio::buffer(text.data(), std::min(text.size(), slice)), awaitably);
+      if (ec) co_return false;
+      text.remove_prefix(n);
+      done += n;
+    }
+    no_deadline();
+    co_return true;
+  }
+
+  asio::awaitable<bool> write_parts(response& r, std::string head, clock::time_point start) {
+    std::size_t done = 0;
+    auto part = std::move(r.body);
+    std::string out = std::move(head);
+    for (;;) {
+      if (!part.empty()) {
+        char size[24];
+        std::snprintf(size, sizeof size, "%zx\r\n", part.size());
+        if (chunks_) out += size;
+        out += part;
+        if (chunks_) out += "\r\n";
+        if (!co_await write_all(out, start, done)) co_return false;
+        out.clear();
+      }
+      auto next = std::make_shared<std::optional<result<std::string>>>();
+      r.next_part([next, loop = loop_, weak = this->weak_from_this()](result<std::string> got) {
+        asio::dispatch(loop->get_executor(), [next, weak, got = std::move(got)]() mutable {
+          *next = std::move(got);
+          if (auto self = weak.lock()) self->notify();
+        });
+      });
+      while (!*next) {
+        co_await wait_event();
+        if (!socket().is_open()) co_return false;
+      }
+      if (!**next) co_return false;
+      part = std::move(***next);
+      if (part.empty()) break;
+    }
+    if (chunks_) out += "0\r\n\r\n";
+    co_return co_await write_all(out, start, done);
+  }
+
+  loop_ptr loop_;
+  Stream stream_;
+  std::shared_ptr<shared_state> shared_;
+  std::function<void(session*)> ended_;
+  beast::flat_buffer buffer_;
+  asio::steady_timer event_; ///< cancelled to say that something has changed
+  asio::steady_timer watchdog_;
+  clock::time_point deadline_ = clock::time_point::max();
+  clock::time_point watched_ = clock::time_point::max(); ///< what the timer is set to
+  bool watching_ = false;
+  bool idle_ = false;    ///< no request is being read or answered
+  bool keep_ = true;     ///< the connection goes on after the answer
+  bool chunks_ = true;   ///< the client understands chunks
+  bool linger_ = false;  ///< an answer was written that ends the connection
+  bool reading_ = false; ///< watch_client's read is open
+  error_code read_error_;
+  std::shared_ptr<pending> pending_;
+  std::function<void()> undelivered_; ///< of the last answer, until the client is heard again
+};
+
+} // namespace
+
+std::shared_ptr<session> serve(loop_ptr loop, tcp::socket socket, asio::ssl::context* tls,
+                               std::shared_ptr<shared_state> shared,
+                               std::function<void(session*)> ended) {
+  if (tls == nullptr) {
+    auto made = std::make_shared<connection<tcp::socket>>(loop, std::move(socket),
+                                                          std::move(shared), std::move(ended));
+    made->start();
+    return made;
+  }
+  using stream = asio::ssl::stream<tcp::socket>;
+  auto made = std::make_shared<connection<stream>>(loop, stream(std::move(socket), *tls),
+                                                   std::move(shared), std::move(ended));
+  made->start();
+  return made;
+}
+
+} // namespace lycosa::gateway

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "gateway/router.hpp"
+
+namespace lycosa::gateway {
+
+void list_projects(service& s, const request& r, const exchange_ptr& x);
+void get_project(service& s, const request& r, const exchange_ptr& x);
+void put_project(service& s, const request& r, const exchange_ptr& x);
+void delete_project(service& s, const request& r, const exchange_ptr& x);
+void start_project(service& s, const request& r, const exchange_ptr& x);
+
+void submit_tasks(service& s, const request& r, const exchange_ptr& x);
+void get_task(service& s, const request& r, const exchange_ptr& x);
+void list_tasks(service& s, const request& r, const exchange_ptr& x);
+
+void lease_tasks(service& s, const request& r, const exchange_ptr& x);
+void report_tasks(service& s, const request& r, const exchange_ptr& x);
+void extend_leases(service& s, const request& r, const exchange_ptr& x);
+void release_leases(service& s, const request& r, const exchange_ptr& x);
+
+void put_result(service& s, const request& r, const exchange_ptr& x);
+void get_result(service& s, const request& r, const exchange_ptr& x);
+void list_results(service& s, const request& r, const exchange_ptr& x);
+
+void show_size(service& s, const request& r, const exchange_ptr& x);
+void show_health(service& s, const request& r, const exchange_ptr& x);
+void show_readiness(service& s, const request& r, const exchange_ptr& x);
+void show_start_page(service& s, const request& r, const exchange_ptr& x);
+
+/// The `limit` of a listing: 1 to 10,000, by default 100. Error: the field and the range.
+[[nodiscard]] result<std::size_t> read_limit(const request& r);
+
+/// Appends `[{"index":…,"taskid":…,"error":…},…]`.
+void append_rejected(std::string& to, const std::vector<actors::item_error>& rejected);
+
+} // namespace lycosa::gateway

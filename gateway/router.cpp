@@ -1,0 +1,76 @@
+#include "gateway/router.hpp"
+
+#include "gateway/handlers.hpp"
+#include "gateway/items.hpp"
+
+#include <array>
+
+namespace lycosa::gateway {
+namespace {
+
+constexpr std::array routes{
+    route_entry{"GET", "/v1/projects", list_projects},
+    route_entry{"GET", "/v1/projects/{}", get_project},
+    route_entry{"PUT", "/v1/projects/{}", put_project},
+    route_entry{"DELETE", "/v1/projects/{}", delete_project},
+    route_entry{"POST", "/v1/projects/{}/start", start_project},
+
+    route_entry{"POST", "/v1/tasks", submit_tasks},
+    route_entry{"GET", "/v1/projects/{}/tasks", list_tasks},
+    route_entry{"GET", "/v1/projects/{}/tasks/{}", get_task},
+
+    route_entry{"POST", "/v1/lease", lease_tasks},
+    route_entry{"POST", "/v1/report", report_tasks},
+    route_entry{"POST", "/v1/extend", extend_leases},
+    route_entry{"POST", "/v1/release", release_leases},
+
+    route_entry{"GET", "/v1/projects/{}/results", list_results},
+    route_entry{"GET", "/v1/projects/{}/results/{}", get_result},
+    route_entry{"PUT", "/v1/projects/{}/results/{}", put_result},
+
+    route_entry{"GET", "/v1/size", show_size},
+    route_entry{"GET", "/healthz", show_health},
+    route_entry{"GET", "/readyz", show_readiness},
+    route_entry{"GET", "/", show_start_page},
+};
+
+bool matches(std::string_view pattern, const request& r, std::vector<std::string>& captured) {
+  captured.clear();
+  pattern.remove_prefix(1);
+  for (std::size_t i = 0;; ++i) {
+    if (i == r.segments.size()) return false;
+    const auto slash = pattern.find('/');
+    const auto part = pattern.substr(0, slash);
+    if (part == "{}") {
+      if (r.segments[i].empty() || !is_utf8(r.segments[i])) return false;
+      captured.push_back(r.segments[i]);
+    } else if (part != r.segments[i]) {
+      return false;
+    }
+    if (slash == std::string_view::npos) return i + 1 == r.segments.size();
+    pattern.remove_prefix(slash + 1);
+  }
+}
+
+} // namespace
+
+std::span<const route_entry> all_routes() noexcept {
+  return routes;
+}
+
+void route(service& s, request r, const exchange_ptr& x) {
+  std::string allowed;
+  for (const auto& entry : routes) {
+    if (!matches(entry.pattern, r, r.captured)) continue;
+    if (entry.method == r.method) return entry.run(s, r, x);
+    if (!allowed.empty()) allowed += ", ";
+    allowed += entry.method;
+    if (entry.method == "GET") allowed += ", HEAD";
+  }
+  if (allowed.empty()) return answer_now(x, problem(404, "there is nothing at this address"));
+  auto no = problem(405, "allowed here: " + allowed);
+  no.headers.emplace_back("Allow", allowed);
+  answer_now(x, std::move(no));
+}
+
+} // namespace lycosa::gateway
