@@ -1,0 +1,201 @@
+#pragma once
+
+#include "actors/node.hpp"
+
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace lycosa::gateway {
+
+/// A node that remembers what it was asked and answers at once, but for leases: those wait until
+/// a test brings tasks.
+class fake_node final : public actors::node {
+public:
+  struct kept {
+    std::string project, taskid, url, fetch, process, track, extra;
+    schedule sched;
+  };
+  struct waiting final : actors::lease_wait {
+    explicit waiting(fake_node& n) : node(n) {}
+    void cancel() override {
+      const std::lock_guard lock(node.mutex);
+      ++node.cancelled;
+    }
+    fake_node& node;
+  };
+
+  void put_project(std::string name, project_patch patch,
+                   actors::reply<actors::put_project_answer> done) override {
+    auto old = projects[name];
+    old.name = name;
+    auto record = apply_patch(old, patch, wall_time{usec{1'700'000'000'123'456}});
+    if (!record) return done(tl::unexpected<error>(record.error()));
+    const bool created = old.id == project_id{};
+    record->id = project_id{1};
+    projects[name] = *record;
+    actors::put_project_answer a;
+    a.created = created;
+    a.project.record = *record;
+    done(a);
+  }
+  void get_project(std::string name, actors::reply<actors::project_view> done) override {
+    if (!projects.contains(name)) return done(fail(errc::not_found, name, "no such project"));
+    actors::project_view v;
+    v.record = projects[name];
+    v.ready = 3;
+    done(v);
+  }
+  void list_projects(actors::reply<std::vector<actors::project_view>> done) override {
+    std::vector<actors::project_view> all;
+    for (auto& [_, p] : projects) {
+      all.emplace_back().record = p;
+      all.back().ready = 3;
+    }
+    done(all);
+  }
+  void delete_project(std::string name, actors::reply<std::uint64_t> done) override {
+    done(projects.erase(name));
+  }
+  void start_project(std::string, actors::reply<actors::submit_answer> done) override {
+    actors::submit_answer a;
+    a.created = 1;
+    done(a);
+  }
+  void submit(actors::submit_request request, actors::reply<actors::submit_answer> done) override {
+    actors::submit_answer a;
+    a.failure = failure;
+    for (const auto& i : request.items) {
+      const auto& t = i.record;
+      tasks.push_back({std::string{t.project}, std::string{t.taskid}, std::string{t.url},
+                       std::string{t.fetch}, std::string{t.process}, std::string{t.track},
+                       std::string{t.sched.extra}, t.sched});
+      ++a.created;
+    }
+    done(std::move(a));
+  }
+  std::unique_ptr<actors::lease_wait> lease(actors::lease_request request,
+                                            actors::reply<actors::lease_answer> done) override {
+    {
+      const std::lock_guard lock(mutex);
+      asked = request;
+      if (request.wait > usec::zero()) {
+        waits.push_back(done);
+        return std::make_unique<waiting>(*this);
+      }
+    }
+    done(one_task());
+    return nullptr;
+  }
+  void report(actors::report_request request, actors::reply<actors::report_answer> done) override {
+    actors::report_answer a;
+    for (const auto& i : request.items) {
+      reports.emplace_back(i.pack.track);
+      ++(i.pack.ok() ? a.done : a.retried);
+    }
+    done(a);
+  }
+  void extend(actors::leases_request request, actors::reply<actors::leases_answer> done) override {
+    change(request, done);
+  }
+  void release(actors::leases_request request, actors::reply<actors::leases_answer> done) override {
+    {
+      const std::lock_guard lock(mutex);
+      released += request.leases.size();
+    }
+    change(request, done);
+  }
+  void get_task(std::string project, std::string taskid,
+                actors::reply<actors::task_answer> done) override {
+    for (const auto& t : tasks)
+      if (t.project == project && t.taskid == taskid) {
+        actors::task_answer a;
+        a.view.record = view(t);
+        return done(a);
+      }
+    done(fail(errc::not_found, taskid, "no such task"));
+  }
+  void list_tasks(std::string, std::optional<task_status>, std::string cursor, std::size_t limit,
+                  actors::reply<actors::task_page> done) override {
+    actors::task_page page;
+    auto at = cursor.empty() ? 0 : std::stoul(cursor);
+    for (; at < tasks.size() && page.tasks.size() < limit; ++at)
+      page.tasks.push_back(view(tasks[at]));
+    if (at < tasks.size()) page.next = std::to_string(at);
+    done(page);
+  }
+  void put_result(std::string, actors::stored_result entry, actors::reply<bool> done) override {
+    const bool fresh = !results.contains(entry.taskid);
+    results[entry.taskid] = entry;
+    done(fresh);
+  }
+  void get_result(std::string, std::string taskid,
+                  actors::reply<actors::stored_result> done) override {
+    if (!results.contains(taskid)) return done(fail(errc::not_found, taskid, "no such result"));
+    done(results[taskid]);
+  }
+  void list_results(std::string, std::string, std::size_t,
+                    actors::reply<actors::result_page> done) override {
+    actors::result_page page;
+    for (auto& [_, r] : results)
+      page.results.push_back(r);
+    done(page);
+  }
+  void health(actors::reply<actors::health_view> done) override {
+    actors::health_view h;
+    h.ready = ready;
+    h.why = ready ? "" : "loading";
+    done(h);
+  }
+  void stop() override {}
+
+  static actors::lease_answer one_task() {
+    actors::lease_answer a;
+    auto& t = a.tasks.emplace_back();
+    t.record.project = "p";
+    t.record.taskid = "t";
+    t.record.url = "http://a/";
+    t.record.fetch = R"({"b":1.0e2,"a":[ ]})";
+    t.record.sched.exetime = wall_time{usec{1'700'000'000'000'001}};
+    t.lease = to_text({project_id{1}, task_key{0, 1}, 1, 0, 1});
+    return a;
+  }
+
+  std::mutex mutex; ///< of what leases touch
+  std::vector<actors::reply<actors::lease_answer>> waits;
+  actors::lease_request asked;
+  int cancelled = 0;
+  std::size_t released = 0;
+
+  std::map<std::string, project_record> projects;
+  std::deque<kept> tasks;
+  std::vector<std::string> reports;
+  std::map<std::string, actors::stored_result> results;
+  std::optional<error> failure;
+  bool ready = true;
+
+private:
+  static task view(const kept& t) {
+    task v;
+    v.project = t.project;
+    v.taskid = t.taskid;
+    v.url = t.url;
+    v.fetch = t.fetch;
+    v.sched = t.sched;
+    v.sched.itag.reset();
+    v.sched.extra = t.extra;
+    return v;
+  }
+  static void change(const actors::leases_request& request,
+                     const actors::reply<actors::leases_answer>& done) {
+    actors::leases_answer a;
+    for (std::uint32_t i = 0; i < request.leases.size(); ++i)
+      if (request.leases[i])
+        ++a.changed;
+      else
+        a.rejected.push_back({i, "", "stale lease"});
+    done(a);
+  }
+};
+
+} // namespace lycosa::gateway
