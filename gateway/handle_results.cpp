@@ -49,12 +49,9 @@ void put_result(service& s, const request& r, const exchange_ptr& x) {
   if (o.parse(text, 0) != outline::outcome::ok
       || text.find_first_not_of(" \t\r\n", o.end()) != std::string::npos)
     return no({errc::invalid_argument, "body", "is not one JSON value: " + o.why()});
-  const auto value = o.kind() == json_kind::object || o.kind() == json_kind::array
-                         ? text.substr(text.find_first_not_of(" \t\r\n"))
-                         : std::string{o.raw()};
   actors::stored_result entry;
   entry.taskid = r.captured[1];
-  entry.json = value.substr(0, o.raw().size());
+  entry.json = o.raw();
   if (entry.json.size() > s.limits.task)
     return no(
         {errc::too_large, "body", "is larger than " + std::to_string(s.limits.task) + " bytes"});
