@@ -175,16 +175,19 @@ result<MDB_txn*> env::begin_write() {
   }
 }
 
-result<page_use> env::pages(MDB_txn* txn, bool count_free) {
+page_use env::pages() {
   MDB_envinfo info{};
   MDB_stat stat{};
   mdb_env_info(env_, &info);
   mdb_env_stat(env_, &stat);
-  page_use use{stat.ms_psize, info.me_last_pgno + 1, 0, info.me_mapsize};
-  if (!count_free) return use;
+  return {stat.ms_psize, info.me_last_pgno + 1, 0, info.me_mapsize};
+}
+
+result<page_use> env::count_pages(const read_txn& txn) {
+  auto use = pages();
   // Table 0 is LMDB's list of free pages: transaction → count, page numbers.
   cursor c;
-  if (int rc = c.open(txn, 0); rc != 0) return failed(rc, name());
+  if (int rc = c.open(txn.get(), 0); rc != 0) return failed(rc, name());
   MDB_val k{}, v{};
   int rc = c.seek(k, v, MDB_FIRST);
   for (; rc == 0; rc = c.seek(k, v, MDB_NEXT)) {

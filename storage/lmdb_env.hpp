@@ -124,8 +124,12 @@ public:
   /// environment again, which waits for readers to finish.
   result<MDB_txn*> begin_write();
 
-  /// Pages in use; `count_free` walks the list of free pages as `txn` sees it.
-  result<page_use> pages(MDB_txn* txn, bool count_free);
+  /// Size of the map and pages ever taken.
+  page_use pages();
+
+  /// The same with free pages counted, by a walk over their list in a snapshot; a writing
+  /// transaction has no access to that list.
+  result<page_use> count_pages(const read_txn& txn);
 
   result<std::uint64_t> file_bytes();
 

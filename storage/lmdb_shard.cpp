@@ -350,7 +350,7 @@ result<shard_stats> lmdb_shard::stats() {
     MDB_stat st{};
     return mdb_stat(txn->get(), env_->table(t), &st) == 0 ? st.ms_entries : 0;
   };
-  auto use = env_->pages(txn->get(), true);
+  auto use = env_->count_pages(*txn);
   if (!use) return tl::unexpected(use.error());
   const auto used = use->last - std::min(use->free, use->last);
   s.tasks = entries(tasks);

@@ -19,8 +19,7 @@ constexpr int trim_at_most = 4096;
 
 result<std::unique_ptr<write_txn>> lmdb_shard::begin() {
   // LMDB would wait for ever for the thread that waits.
-  if (writing_)
-    return fail(errc::internal, std::string(name()), "a transaction is already open");
+  if (writing_) return fail(errc::internal, std::string(name()), "a transaction is already open");
   auto txn = env_->begin_write();
   if (!txn) return tl::unexpected(txn.error());
   auto t = std::make_unique<lmdb_txn>(*this, *txn);
@@ -359,23 +358,24 @@ int lmdb_txn::write_state() {
 }
 
 result<void> lmdb_txn::check_space(commit_class kind) {
-  auto use = store_.env_->pages(txn_, false);
-  if (!use) return failure(use.error());
+  const auto use = store_.env_->pages();
   // From above: appended bytes twice (their pages and the trees over them), every changed entry on
   // a page of its own.
   const auto dirty =
-      32 + 2 * new_bytes_ / use->page_bytes + std::min<std::uint64_t>(old_pages_, use->last);
-  const auto bytes = dirty * use->page_bytes;
+      32 + 2 * new_bytes_ / use.page_bytes + std::min<std::uint64_t>(old_pages_, use.last);
+  const auto bytes = dirty * use.page_bytes;
   if (kind == commit_class::settle) {
     if (store_.disk_) store_.disk_->before_settle(bytes);
     return {};
   }
-  const auto limit = store_.page_limit(*use);
-  if (use->last + dirty > limit) {
+  const auto limit = store_.page_limit(use);
+  if (use.last + dirty > limit) {
     // Only now: counting the free pages takes a walk.
-    use = store_.env_->pages(txn_, true);
-    if (!use) return failure(use.error());
-    if (use->last - std::min(use->free, use->last) + dirty > limit) {
+    auto reader = store_.env_->read();
+    if (!reader) return failure(reader.error());
+    const auto counted = store_.env_->count_pages(*reader);
+    if (!counted) return failure(counted.error());
+    if (counted->last - std::min(counted->free, counted->last) + dirty > limit) {
       store_.refused_pages_ = dirty;
       return failure(lmdb::to_error(MDB_MAP_FULL, store_.name()));
     }
