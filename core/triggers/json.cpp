@@ -153,6 +153,8 @@ result<spec> parse_json(std::string_view text) {
     j = json::parse(text);
   } catch (const json::parse_error& e) {
     return fail_at("trigger", e.byte, "this is not JSON");
+  } catch (const json::exception&) { // a number no double can hold
+    return fail_field("trigger", "a number is out of range");
   }
   return read(j, "", 0);
 }

@@ -1,5 +1,6 @@
 #include "core/triggers/oncalendar.hpp"
 
+#include "core/triggers/oncalendar_list.hpp"
 #include "core/triggers/text.hpp"
 #include "core/triggers/time_text.hpp"
 
@@ -11,20 +12,10 @@
 namespace lycosa::trigger {
 namespace {
 
-constexpr std::int64_t second = 1'000'000;
-constexpr std::string_view field_name = "expr";
+using namespace detail;
 
-/// One element of a list: start, start + repeat, … up to stop, or to the end of the field.
-struct component {
-  std::int64_t start = 0, stop = -1, repeat = 0;
-  std::size_t column = 0;
-  auto key() const { return std::tuple(start, stop, repeat); }
-};
-
-/// A list; none = `*`.
-struct chain {
-  std::vector<component> items;
-};
+constexpr std::int64_t second = oncalendar_second;
+constexpr std::string_view field_name = oncalendar_field;
 
 struct shorthand {
   std::string_view name, meaning;
@@ -50,90 +41,8 @@ constexpr std::array<std::string_view, 7> long_names{"monday", "tuesday",  "wedn
 constexpr std::array<std::string_view, 7> short_names{"Mon", "Tue", "Wed", "Thu",
                                                       "Fri", "Sat", "Sun"};
 
-class reader {
-public:
-  explicit reader(std::string_view text) : text_(text) {}
-
-  [[nodiscard]] char peek(std::size_t ahead = 0) const {
-    return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
-  }
-  [[nodiscard]] bool done() const { return pos_ >= text_.size(); }
-  [[nodiscard]] std::size_t position() const { return pos_; }
-  void move_to(std::size_t pos) { pos_ = pos; }
-  void skip_blanks() {
-    while (peek() == ' ')
-      ++pos_;
-  }
-  [[nodiscard]] tl::unexpected<error> bad(std::string why) const { return bad(pos_, why); }
-  [[nodiscard]] static tl::unexpected<error> bad(std::size_t at, std::string why) {
-    return fail_at(field_name, at + 1, std::move(why));
-  }
-
-  result<std::int64_t> number(bool decimal) {
-    const std::size_t start = pos_;
-    std::int64_t n = 0;
-    while (is_digit(peek())) {
-      n = n * 10 + (text_[pos_++] - '0');
-      if (n > 999'999) return bad(start, "the number is too large");
-    }
-    if (pos_ == start) return bad("expected a number");
-    if (!decimal) return n;
-    n *= second;
-    if (peek() != '.' || !is_digit(peek(1))) return n;
-    ++pos_;
-    for (std::int64_t unit = second / 10; is_digit(peek()); ++pos_, unit /= 10) {
-      if (unit == 0) return bad("at most six digits of a second");
-      n += (text_[pos_] - '0') * unit;
-    }
-    return n;
-  }
-
-  result<chain> list(bool decimal) {
-    chain c;
-    if (peek() == '*') {
-      ++pos_;
-      return c;
-    }
-    for (;;) {
-      component item;
-      item.column = pos_;
-      const auto start = number(decimal);
-      if (!start) return tl::unexpected(start.error());
-      item.start = *start;
-      if (peek() == '.' && peek(1) == '.') {
-        pos_ += 2;
-        const auto stop = number(decimal);
-        if (!stop) return tl::unexpected(stop.error());
-        item.stop = *stop;
-        item.repeat = decimal ? second : 1;
-        if (item.start > item.stop) return bad(item.column, "the range runs backwards");
-      }
-      if (peek() == '/') {
-        ++pos_;
-        const std::size_t at = pos_;
-        const auto repeat = number(decimal);
-        if (!repeat) return tl::unexpected(repeat.error());
-        if (*repeat == 0) return bad(at, "a repetition must be more than 0");
-        item.repeat = *repeat;
-      } else if (decimal && item.stop >= 0 && item.start != item.stop
-                 && item.start + item.repeat > item.stop) {
-        return bad(item.column, "a range of less than a second needs a repetition");
-      }
-      if (item.stop >= 0 && item.repeat > 0) item.stop -= (item.stop - item.start) % item.repeat;
-      if (item.stop == item.start) item.stop = -1, item.repeat = 0;
-      c.items.push_back(item);
-      if (peek() != ',') return c;
-      ++pos_;
-    }
-  }
-
-private:
-  std::string_view text_;
-  std::size_t pos_ = 0;
-};
-
-result<void> check(const chain& c, std::string_view what, std::int64_t low, std::int64_t high,
-                   bool from_end = false) {
+result<void> check(const oncalendar_list& c, std::string_view what, std::int64_t low,
+                   std::int64_t high, bool from_end = false) {
   if (from_end) high -= 3; // every month has a 28th day from its end
   const auto outside = [&](std::int64_t v) { return v < low || v > high; };
   for (const auto& i : c.items) {
@@ -142,13 +51,13 @@ result<void> check(const chain& c, std::string_view what, std::int64_t low, std:
                           : (from_end ? i.start - i.repeat >= low : i.start + i.repeat <= high);
     if (outside(i.start) || (i.stop >= 0 && outside(i.stop)) || i.repeat > high - low
         || (i.repeat > 0 && !fits))
-      return reader::bad(i.column, "out of range for the " + std::string(what));
+      return oncalendar_reader::bad(i.column, "out of range for the " + std::string(what));
   }
   return {};
 }
 
 template <class Bits>
-Bits bits_of(const chain& c, std::int64_t high, std::int64_t unit = 1) {
+Bits bits_of(const oncalendar_list& c, std::int64_t high, std::int64_t unit = 1) {
   Bits bits = 0;
   for (const auto& i : c.items) {
     const std::int64_t last = i.stop >= 0 ? i.stop : i.repeat > 0 ? high : i.start;
@@ -158,46 +67,8 @@ Bits bits_of(const chain& c, std::int64_t high, std::int64_t unit = 1) {
   return bits;
 }
 
-std::string padded(std::int64_t v, bool decimal, int width) {
-  std::array<char, 32> buffer{};
-  if (!decimal)
-    std::snprintf(buffer.data(), buffer.size(), "%0*lld", width, static_cast<long long>(v));
-  else if (v % second == 0)
-    std::snprintf(buffer.data(), buffer.size(), "%02lld", static_cast<long long>(v / second));
-  else
-    std::snprintf(buffer.data(), buffer.size(), "%02lld.%06lld", static_cast<long long>(v / second),
-                  static_cast<long long>(v % second));
-  return buffer.data();
-}
-
-/// Steps of a repetition are printed without zeros in front.
-std::string step_text(std::int64_t v, bool decimal) {
-  if (!decimal) return std::to_string(v);
-  const std::string text = padded(v, true, 2);
-  return text.size() > 1 && text[0] == '0' && is_digit(text[1]) ? text.substr(1) : text;
-}
-
-std::string print(chain c, bool decimal = false, int width = 2) {
-  if (c.items.empty()) return "*";
-  std::sort(c.items.begin(), c.items.end(),
-            [](const component& a, const component& b) { return a.key() < b.key(); });
-  c.items.erase(
-      std::unique(c.items.begin(), c.items.end(),
-                  [](const component& a, const component& b) { return a.key() == b.key(); }),
-      c.items.end());
-  std::string out;
-  for (const auto& i : c.items) {
-    if (!out.empty()) out += ',';
-    out += padded(i.start, decimal, width);
-    if (i.stop >= 0) out += ".." + padded(i.stop, decimal, width);
-    const bool implied = i.stop >= 0 && i.repeat == (decimal ? second : 1);
-    if (i.repeat > 0 && !implied) out += '/' + step_text(i.repeat, decimal);
-  }
-  return out;
-}
-
 /// Weekdays at the start of the expression. Returns 0 when there are none.
-result<std::uint8_t> parse_weekdays(reader& in) {
+result<std::uint8_t> parse_weekdays(oncalendar_reader& in) {
   unsigned bits = 0;
   int range_from = -1;
   for (bool first = true;; first = false) {
@@ -210,10 +81,12 @@ result<std::uint8_t> parse_weekdays(reader& in) {
       if (word == long_names[i] || word == long_names[i].substr(0, 3)) day = static_cast<int>(i);
     if (day < 0) {
       if (first && word.empty()) return std::uint8_t{0};
-      return reader::bad(start, word.empty() ? "expected a weekday"
-                                             : "'" + word + "' is no weekday and no such name");
+      return oncalendar_reader::bad(start, word.empty()
+                                               ? "expected a weekday"
+                                               : "'" + word + "' is no weekday and no such name");
     }
-    if (range_from > day) return reader::bad(start, "the range of weekdays runs backwards");
+    if (range_from > day)
+      return oncalendar_reader::bad(start, "the range of weekdays runs backwards");
     for (int d = range_from >= 0 ? range_from : day; d <= day; ++d)
       bits |= 1u << d;
     in.move_to(start + word.size());
@@ -240,12 +113,12 @@ result<std::uint8_t> parse_weekdays(reader& in) {
 
 struct parts {
   std::uint8_t weekdays = 0;
-  chain year, month, day, hour, minute, second;
+  oncalendar_list year, month, day, hour, minute, second;
   bool from_end = false;
 };
 
 /// Reads `month-day` or `year-month-day` when there is one.
-result<void> parse_date(reader& in, parts& p) {
+result<void> parse_date(oncalendar_reader& in, parts& p) {
   if (in.done()) return {};
   const std::size_t start = in.position();
   const auto first = in.list(false);
@@ -279,8 +152,8 @@ result<void> parse_date(reader& in, parts& p) {
   return {};
 }
 
-result<void> parse_time(reader& in, parts& p) {
-  const auto zero = [&](chain& c) { c.items.push_back({0, -1, 0, in.position()}); };
+result<void> parse_time(oncalendar_reader& in, parts& p) {
+  const auto zero = [&](oncalendar_list& c) { c.items.push_back({0, -1, 0, in.position()}); };
   if (in.done()) {
     zero(p.hour);
     zero(p.minute);
@@ -414,7 +287,7 @@ result<oncalendar> parse_oncalendar(std::string_view text) {
   for (const auto& s : shorthands)
     if (lower(body) == s.name) expanded = s.meaning;
   if (expanded == body) expanded.insert(0, lead);
-  reader in(expanded);
+  oncalendar_reader in(expanded);
   in.skip_blanks();
   parts p;
   const auto weekdays = parse_weekdays(in);

@@ -5,8 +5,8 @@
 namespace lycosa::trigger::detail {
 
 /// Bounds the work of one question to a trigger, however combinations are nested: those that never
-/// meet, and triggers made to waste time, end in "never" after a fraction of a second. The outermost
-/// scope on a thread sets the number of steps; scopes inside it share them.
+/// meet, and triggers made to waste time, end in "never" after a fraction of a second. The
+/// outermost scope on a thread sets the number of steps; scopes inside it share them.
 class search_budget {
 public:
   /// Steps of about a tenth of a microsecond: some 270 years of two daily members that never meet.

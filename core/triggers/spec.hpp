@@ -32,8 +32,14 @@ struct compile_options {
   std::optional<wall_time> anchor{};
 };
 
-/// Checks a spec and makes the trigger. Errors are `invalid_argument` with the member's name in
-/// `what` (`triggers[1].hour`) and "column N: reason" in `why`.
+/// Checks a spec and makes the trigger.
+///
+/// Members every kind has: `timezone`, `start_date`, `end_date` (included), `jitter`, `gap` =
+/// `skip` (the default), `run_after` or `shift`, `fold` = `both`, `first` or `second`. The default
+/// of `fold` is `both` for cron and crontab, and `first` for what is counted in dates:
+/// calendar_interval, oncalendar (as systemd does) and intervals by the wall clock. Dialects left
+/// out are aps3 for cron and vixie for crontab. Errors are `invalid_argument` with the member's
+/// name in `what` (`triggers[1].hour`) and "column N: reason" in `why`.
 [[nodiscard]] result<trigger> compile(const spec& s, const compile_options& options = {});
 
 /// Reads whatever a person may type: a JSON object, five crontab fields, `@daily` and its kin,

@@ -152,6 +152,7 @@ TEST(cron, refusals_name_the_field_and_the_column) {
       {"", "trigger: column 1: the trigger is empty"},
       {"{\"type\":\"cron\",", "trigger: column 16: this is not JSON"},
       {"{\"type\":\"corn\"}", "type: unknown kind"},
+      {"{\"type\":\"cron\",\"hour\":1e800}", "trigger: a number is out of range"},
       {R"({"type":"cron","minutes":5})",
        "minutes: cron has no such member; did you mean 'minute'?"},
       {R"({"type":"cron","hour":[1]})", "hour: expected a string or a number"},
