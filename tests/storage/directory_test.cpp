@@ -144,6 +144,36 @@ TEST(data_directory, a_shard_of_another_directory_is_refused) {
   EXPECT_EQ(open_error(options_for(b.path())).code, errc::incompatible);
 }
 
+TEST(data_directory, a_newer_format_is_refused_and_left_alone) {
+  scratch_dir tmp;
+  const auto o = options_for(tmp.path(), 2);
+  fill(o, 5);
+  const auto file = tmp / "shard-001/data.mdb";
+  std::string bytes;
+  {
+    std::ifstream in(file, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  // LMDB keeps a key and its value side by side.
+  const std::string old("format\1\0\0\0", 10);
+  std::size_t found = 0;
+  for (auto at = bytes.find(old); at != std::string::npos; at = bytes.find(old, at + 1), ++found)
+    bytes[at + 6] = 2;
+  ASSERT_GT(found, 0u);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  const auto e = open_error(o);
+  EXPECT_EQ(e.code, errc::incompatible);
+  EXPECT_NE(e.text().find("format 2"), std::string::npos) << e.text();
+  std::ifstream in(file, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bytes);
+  in.close();
+  for (auto at = bytes.find("format\2"); at != std::string::npos;
+       at = bytes.find("format\2", at + 1))
+    bytes[at + 6] = 1;
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_EQ(must(open_data_dir(o))->shards[0]->epoch(), 2u);
+}
+
 TEST(data_directory, a_making_that_was_cut_off_is_begun_again) {
   scratch_dir tmp;
   std::ofstream(tmp / "creating") << "";
