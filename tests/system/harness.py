@@ -248,6 +248,18 @@ class NodeTest(unittest.TestCase):
         except (LycosaError, Unreachable):
             pass
 
+    def remake(self, name: str) -> None:
+        """Makes a project of a name whose old bearer may still be on its way out (409)."""
+        def made() -> bool:
+            try:
+                self.client.put_project(name, status="RUNNING", rate=1e6, burst=1e6)
+            except LycosaError as error:
+                if error.status != 409:
+                    raise
+                return False
+            return True
+        until(made, f"the name {name} to be free")
+
     def lease(self, project: str, max: int = 100, wait: float = 0) -> list[dict[str, Any]]:
         """Leases ordinary tasks of a project; settles messages of the scheduler on the way."""
         tasks = self.client.lease(max, wait, [project])

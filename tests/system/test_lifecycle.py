@@ -48,7 +48,7 @@ class Submitting(NodeTest):
         self.assertEqual(answer["new"], 0)
         self.assertEqual(answer["rejected"][0]["taskid"], "a")
         self.assertEqual(self.client.size("nobody"), 0)
-        self.assertEqual(self.client.lease(1, 0, ["nobody"]), [])
+        self.assert_refused(404, lambda: self.client.lease(1, 0, ["nobody"]))
         self.assert_refused(404, lambda: self.client.project("nobody"))
         self.assert_refused(404, lambda: self.client.task("nobody", "a"))
 
@@ -260,15 +260,15 @@ class Reporting(NodeTest):
 
     def test_a_report_without_track_does_not_settle(self):
         p = self.project()
-        for track in ({}, {"track": {}}, {"track": None}):
-            self.client.submit(task(p, "a", force_update=True))
+        for count, track in enumerate(({}, {"track": {}}, {"track": None}), 1):
+            self.client.submit(task(p, f"t{count}"))
             leased = self.lease_one(p)
-            pack = {"project": p, "taskid": "a", "lease": leased["lease"], **track}
+            pack = {"project": p, "taskid": f"t{count}", "lease": leased["lease"], **track}
             try:
                 self.client.report([pack])
             except LycosaError as error:
                 self.assertEqual(error.status, 400)
-            self.assertEqual(self.client.size(p), 1, track)
+            self.assertEqual(self.client.size(p), count, track)
 
     def test_reports_without_a_lease_are_taken_for_leased_tasks(self):
         p = self.project()
@@ -401,7 +401,7 @@ class Projects(NodeTest):
             except LycosaError as error:
                 return error.status == 404
         until(gone, "the project to be gone")
-        self.client.put_project(p, status="RUNNING")
+        self.remake(p)
         self.assertEqual(list(self.client.tasks(p)), [])
         self.assertEqual(list(self.client.results(p)), [])
 

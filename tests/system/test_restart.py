@@ -97,7 +97,7 @@ class Restart(NodeTest):
         self.client.submit([task(p, f"t{n}") for n in range(100)])
         self.client.drop_project(p)
         self.node.restart()
-        self.client.put_project(p, status="RUNNING")
+        self.remake(p)
         self.assertEqual(list(self.client.tasks(p)), [])
         self.assertEqual(self.client.submit(task(p, "t0"))["new"], 1)
 
