@@ -166,7 +166,8 @@ class Nonsense(NodeTest):
     def test_malformed_json(self):
         for path in ("/v1/tasks", "/v1/lease", "/v1/report", "/v1/extend", "/v1/release"):
             for body in (b"", b"{", b"[{]", b"nonsense", b"[1,2", b'{"a":}', b"\0", b"[]]"):
-                self.assertEqual(self.post(path, body)[0], 400, (path, body))
+                if (path, body) != ("/v1/lease", b""):  # there, all members have defaults
+                    self.assertEqual(self.post(path, body)[0], 400, (path, body))
 
     def test_wrong_types(self):
         p = self.project()
@@ -188,7 +189,7 @@ class Nonsense(NodeTest):
                            ("/v1/lease", b'{"projects":"p"}'), ("/v1/lease", b"[]"),
                            ("/v1/extend", b'{"leases":"x","for":1}'),
                            ("/v1/extend", b'{"leases":[],"for":"long"}'),
-                           ("/v1/release", b'{"leases":[5]}'), ("/v1/report", b"5")):
+                           ("/v1/report", b"5")):
             self.assertEqual(self.post(path, body)[0], 400, (path, body))
 
     def test_invalid_utf8(self):
