@@ -46,6 +46,18 @@ std::optional<grid> grid_of(const node& n) {
   return std::nullopt;
 }
 
+/// True when two calendars of one zone have no hour, minute, second or month in common.
+bool never_together(const node& a, const node& b) {
+  const auto* p = std::get_if<calendar_pattern>(&a.rule);
+  const auto* q = std::get_if<calendar_pattern>(&b.rule);
+  if (!p || !q || a.tz != b.tz) return false;
+  for (const auto* n : {&a, &b}) // where readings in gaps move, fields may change
+    if (n->policy.cronie || n->policy.gap != gap_policy::skip) return false;
+  const bool whole = p->fractions.empty() && q->fractions.empty();
+  return (p->hours & q->hours) == 0 || (p->minutes & q->minutes) == 0
+         || (p->months & q->months) == 0 || (whole && (p->seconds & q->seconds) == 0);
+}
+
 /// The first time on the members' common grid that is not before `t`.
 wall_time align(const and_rule& r, wall_time t) {
   if (r.step <= 1) return t;
@@ -94,6 +106,10 @@ void find_grid(and_rule& r) {
   r.step = 1;
   r.impossible = false;
   if (r.threshold.count() > 0) return;
+  for (std::size_t i = 0; i < r.members.size() && !r.impossible; ++i)
+    for (std::size_t k = 0; k < i && k < 16 && !r.impossible; ++k)
+      r.impossible = never_together(r.members[i].content(), r.members[k].content());
+  if (r.impossible) return;
   grid common;
   for (const auto& m : r.members) {
     const auto own = grid_of(m.content());
@@ -111,8 +127,10 @@ void find_grid(and_rule& r) {
 
 std::optional<wall_time> first_of(const or_rule& r, wall_time x) {
   std::optional<wall_time> best;
-  for (const auto& m : r.members)
-    if (const auto t = m.first_from(x); t && (!best || *t < *best)) best = t;
+  for (std::size_t i = 0; i < r.members.size(); ++i) {
+    const search_budget::share own(r.members.size() - i);
+    if (const auto t = r.members[i].first_from(x); t && (!best || *t < *best)) best = t;
+  }
   return best;
 }
 

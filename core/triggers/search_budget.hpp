@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lycosa::trigger::detail {
@@ -24,6 +25,22 @@ public:
     left_ -= steps;
     return left_ >= 0;
   }
+
+  /// What is left for one of several parts still to be asked, so that a part which never ends in
+  /// itself does not starve the others.
+  class share {
+  public:
+    explicit share(std::size_t parts)
+        : before_(left_), given_(left_ / static_cast<std::int64_t>(parts)) {
+      left_ = given_;
+    }
+    ~share() { left_ = before_ - (given_ - left_); }
+    share(const share&) = delete;
+    share& operator=(const share&) = delete;
+
+  private:
+    std::int64_t before_, given_;
+  };
 
 private:
   static inline thread_local std::int64_t left_ = usual;

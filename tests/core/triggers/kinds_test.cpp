@@ -109,6 +109,17 @@ TEST(or_trigger, gives_each_time_once_and_keeps_every_grid) {
                   "2024-01-01T00:30:00+00:00", "2024-01-01T00:45:00+00:00"}));
 }
 
+TEST(or_trigger, a_member_that_never_fires_does_not_silence_the_others) {
+  // The 13th that is a 14th: only searching shows that these two never meet.
+  const std::string never =
+      R"({"type":"and","triggers":[{"type":"cron","day":13},{"type":"cron","day":14}]})";
+  const auto t = make(R"({"type":"or","triggers":[)" + never + "," + never + "," + never
+                      + R"(,{"type":"cron","hour":9}]})");
+  EXPECT_EQ(times(t, "2024-01-01", 3),
+            (list{"2024-01-01T09:00:00+00:00", "2024-01-02T09:00:00+00:00",
+                  "2024-01-03T09:00:00+00:00"}));
+}
+
 TEST(except_trigger, leaves_out_days_holidays_and_times) {
   const auto t = make(R"({"type":"except","trigger":{"type":"cron","hour":9},
       "except":["2024-12-27..2024-12-29","12-25",{"type":"cron","day":"last","hour":9}]})",
