@@ -85,7 +85,7 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
     if (auto ok = run(**txn, *r.op, now); !ok) return ok;
   if (growth) {
     for (auto& s : submits)
-      if (auto ok = run(**txn, *s.op, now); !ok) return ok;
+      if (auto ok = run(**txn, *s.op); !ok) return ok;
     for (auto& op : results) {
       auto ok = (*txn)->put_result({op->project, op->hash},
                                    {op->entry.taskid, op->entry.json, op->entry.updatetime});
@@ -102,7 +102,7 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
   return {};
 }
 
-result<void> commit_group::run(storage::write_txn& txn, submit_op& op, wall_time now) {
+result<void> commit_group::run(storage::write_txn& txn, submit_op& op) {
   const auto n = op.items.size();
   op.outcomes.assign(n, {});
   refs_.resize(n);
@@ -130,23 +130,23 @@ result<void> commit_group::run(storage::write_txn& txn, submit_op& op, wall_time
       const storage::task_ref ref{op.facts->id, op.items[i].hash};
       if (auto ok = txn.find({&ref, 1}, {&by_item[i], 1}); !ok) return ok;
     }
-    if (auto ok = run_one(txn, op, i, by_item[i], now); !ok) return ok;
+    if (auto ok = run_one(txn, op, i, by_item[i]); !ok) return ok;
   }
   return {};
 }
 
 result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
-                                   const std::optional<task_slot>& slot, wall_time now) {
+                                   const std::optional<task_slot>& slot) {
   const auto& item = op.items[i];
   auto& out = op.outcomes[i];
-  const auto verdict = judge_submit(slot, *item.record, now);
+  const auto verdict = judge_submit(slot, *item.record, op.at);
   out.what = verdict.outcome;
   out.reason = verdict.reason;
   if (verdict.outcome == accept_outcome::ignored) return {};
 
   const storage::task_ref ref{op.facts->id, item.hash};
   if (verdict.outcome == accept_outcome::created) {
-    const auto d = apply_submit(verdict.outcome, nullptr, *item.record, item.arrival, now);
+    const auto d = apply_submit(verdict.outcome, nullptr, *item.record, item.arrival, op.at);
     auto key = txn.insert(ref, d.record, d.position);
     if (!key) return tl::unexpected(key.error());
     out.key = *key;
@@ -161,8 +161,8 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
     out.error = "its stored record cannot be read";
     return {};
   }
-  const auto d =
-      apply_submit(verdict.outcome, &stored.items.front().record, *item.record, item.arrival, now);
+  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record,
+                              item.arrival, op.at);
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
@@ -215,6 +215,15 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
   out.what = d.outcome;
   out.position = d.position;
   out.delta = d.delta;
+  if (i + active_per_batch >= op.items.size())
+    out.happened = active_entry{now,
+                                op.facts->name,
+                                std::string{d.record.taskid},
+                                std::string{d.record.url},
+                                d.record.status,
+                                d.record.lastcrawltime,
+                                d.record.updatetime,
+                                std::string{d.record.track}};
   return {};
 }
 

@@ -55,9 +55,9 @@ public:
 
 private:
   result<void> attempt(wall_time now, bool with_growth);
-  result<void> run(storage::write_txn& txn, submit_op& op, wall_time now);
+  result<void> run(storage::write_txn& txn, submit_op& op);
   result<void> run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
-                       const std::optional<task_slot>& slot, wall_time now);
+                       const std::optional<task_slot>& slot);
   result<void> run(storage::write_txn& txn, report_op& op, wall_time now);
   result<void> run_one(storage::write_txn& txn, report_op& op, std::size_t i, wall_time now);
   void refuse_growth(const error& why);

@@ -25,9 +25,8 @@ struct waiting {
   std::vector<memory> buffers;
   std::size_t tasks = 0;
   mono_time deadline{};
-  bool gone = false;        ///< cancelled: whatever still comes goes back
-  bool queued = false;      ///< stands in line
-  std::size_t rotation = 0; ///< where in its own project list it goes on
+  bool gone = false;   ///< cancelled: whatever still comes goes back
+  bool queued = false; ///< stands in line
 
   [[nodiscard]] bool idle() const { return grants == 0 && loads == 0; }
 };
@@ -158,7 +157,8 @@ public:
 private:
   struct known_project {
     project_actor actor;
-    grant_ptr out; ///< the grant it is working on
+    grant_ptr out;               ///< the grant it is working on
+    std::uint64_t last_turn = 0; ///< when it was last given a grant, counted in grants
   };
 
   /// Gives credit of one consumer to hungry projects, in rotation.
@@ -173,16 +173,17 @@ private:
     } else {
       const auto& wanted = w.request->projects;
       std::vector<project_id> ready;
-      for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const auto p = wanted[(w.rotation + i) % wanted.size()];
+      for (auto p : wanted)
         if (ring_.contains(p)) ready.push_back(p);
-      }
+      // Whose last turn is longest ago comes first, whoever was served in it.
+      std::sort(ready.begin(), ready.end(), [this](project_id a, project_id b) {
+        return projects_[a].last_turn < projects_[b].last_turn;
+      });
       for (std::size_t i = 0; i < ready.size() && w.free > 0; ++i) {
         const auto share =
             std::max<std::uint32_t>(1, w.free / static_cast<std::uint32_t>(ready.size() - i));
         ring_.remove(ready[i]);
         give(id, w, ready[i], share);
-        w.rotation += 1;
       }
     }
     if (w.free > 0 && !w.gone && !w.queued) stand_in_line(id, w);
@@ -207,6 +208,7 @@ private:
     g->credit = credit;
     g->project = p;
     found->second.out = g;
+    found->second.last_turn = ++turns_;
     w.free -= credit;
     w.grants += 1;
     if (w.free == 0) leave_line(id, w);
@@ -317,6 +319,7 @@ private:
   std::unordered_map<project_id, known_project> projects_;
   std::unordered_map<caf::actor_addr, project_id> by_address_;
   fair_rotation ring_; ///< hungry projects nobody is asking right now
+  std::uint64_t turns_ = 0;
   mono_time armed_ = mono_time::max();
 };
 

@@ -16,6 +16,8 @@ using submit_part_ptr = ptr<submit_part>;
 using report_part_ptr = ptr<report_part>;
 using leases_part_ptr = ptr<leases_part>;
 using project_query_ptr = ptr<project_query>;
+using active_query_ptr = ptr<active_query>;
+using active_entries_ptr = ptr<std::vector<active_entry>>;
 using task_query_ptr = ptr<task_query>;
 using submit_op_ptr = ptr<submit_op>;
 using report_op_ptr = ptr<report_op>;
@@ -41,6 +43,8 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::submit_part_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::report_part_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::leases_part_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::project_query_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::active_query_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::active_entries_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::task_query_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::submit_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::report_op_ptr))
@@ -80,6 +84,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::submit_part_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::report_part_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::leases_part_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::project_query_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::active_query_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::active_entries_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::task_query_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::submit_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::report_op_ptr)
@@ -130,6 +136,10 @@ using project_actor = caf::typed_actor<
     caf::reacts_to<facts_ptr>,
     // Client: how does the project stand?
     caf::reacts_to<project_query_ptr>,
+    // Shard reader: these tasks were handed out (the latest of them).
+    caf::reacts_to<active_entries_ptr>,
+    // Client: what happened lately?
+    caf::reacts_to<active_query_ptr>,
     // Client: how does this task stand? Asked of a shard reader, completed here.
     caf::reacts_to<task_query_ptr>, caf::reacts_to<done_atom, task_query_ptr>,
     // Supervisor: delete everything you have; then forget_atom goes to the supervisor.
@@ -206,6 +216,8 @@ using supervisor_actor = caf::typed_actor<
     caf::reacts_to<done_atom, change_project_ptr>, caf::reacts_to<done_atom, drop_project_ptr>,
     // Project: all its data is deleted.
     caf::reacts_to<forget_atom, project_id>,
+    // Self: a project may be due for deletion.
+    caf::reacts_to<wake_atom>,
     // Self: the back-off of a failed project actor is over.
     caf::reacts_to<wake_atom, project_id>,
     // Client: end every actor, in order, and quit.

@@ -58,6 +58,11 @@ struct project_query {
   promise<project_view> done;
 };
 
+struct active_query {
+  std::size_t limit = 0;
+  promise<std::vector<active_entry>> done;
+};
+
 struct task_query {
   std::string taskid;
   promise<task_answer> done;
@@ -89,6 +94,9 @@ struct submit_op {
   std::uint16_t shard = 0;
   facts_ptr facts;
   std::shared_ptr<submit_part> part;
+  /// When the project took the list. The shards of one list decide with the same moment: were it
+  /// each one's own, tasks due at once would be ordered by which shard was faster.
+  wall_time at{};
   std::vector<item> items;
 
   std::vector<outcome> outcomes;
@@ -112,6 +120,7 @@ struct report_op {
     queue_position position;
     std::string error;   ///< not empty: this item was not taken
     bool forget = false; ///< the task is not ACTIVE (any more): the queue should drop it
+    std::optional<active_entry> happened; ///< of the last items of a list only
     counter_delta delta;
   };
   std::uint16_t shard = 0;
@@ -193,6 +202,9 @@ struct load_op {
   memory buffer;                        ///< what the loaded views point into
   std::vector<task_key> missing;
 };
+
+/// Most entries of what happened lately that one batch adds: a project keeps few.
+constexpr std::size_t active_per_batch = 100;
 
 /// A consumer's request as the dispatcher keeps it.
 struct ticket {

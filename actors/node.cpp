@@ -9,8 +9,10 @@
 #include "actors/supervisor.hpp"
 #include "storage/open.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <iterator>
 #include <unordered_map>
 
 namespace lycosa::actors {
@@ -123,6 +125,9 @@ public:
     caf::anon_send(readers_[at->first], std::move(op));
   }
 
+  void active_tasks(std::string project, std::size_t limit,
+                    reply<std::vector<active_entry>> done) override;
+
   void put_result(std::string project, stored_result entry, reply<bool> done) override {
     const auto found = projects_->find(project);
     if (!found) return done(tl::unexpected(no_such_project(project)));
@@ -229,6 +234,7 @@ result<void> local_node::start(const node_config& config) {
   env.time = time_;
   env.processing_timeout = config.processing_timeout;
   env.inqueue_limit = config.inqueue_limit;
+  env.active_tasks = config.active_tasks;
   env.loading = loading_;
   readers_.resize(n);
   for (std::size_t i = n; i-- > 0;) { // the last first: each knows the next
@@ -244,6 +250,7 @@ result<void> local_node::start(const node_config& config) {
     shard_reader_config r;
     r.store = data_->shards[i].get();
     r.shard = shard;
+    r.time = time_;
     if (i + 1 < n) r.next = readers_[i + 1];
     readers_[i] = system.spawn<caf::detached>(shard_reader, std::move(r));
     env.epochs.insert(env.epochs.begin(), data_->shards[i]->epoch());
@@ -259,34 +266,79 @@ result<void> local_node::start(const node_config& config) {
   s.catalog = catalog_;
   s.stored = std::move(*stored);
   s.exception_limit = config.exception_limit;
+  s.delete_time = config.delete_time;
   supervisor_ = system.spawn(supervisor, std::move(s));
   return {};
 }
 
+namespace {
+
+/// Answers that come one by one, until the last is there.
+template <class T>
+struct collecting {
+  std::mutex mutex;
+  std::vector<T> got;
+  std::size_t open = 0;
+  reply<std::vector<T>> done;
+
+  /// The last one to finish answers.
+  void finished(std::unique_lock<std::mutex> lock) {
+    if (--open > 0) return;
+    lock.unlock();
+    done(std::move(got));
+  }
+};
+
+} // namespace
+
 void local_node::list_projects(reply<std::vector<project_view>> done) {
-  struct collecting {
-    std::mutex mutex;
-    std::vector<project_view> views;
-    std::size_t open = 0;
-    reply<std::vector<project_view>> done;
-  };
   auto entries = projects_->all();
   if (entries.empty()) return done(std::vector<project_view>{});
-  auto all = std::make_shared<collecting>();
-  all->views.resize(entries.size());
+  auto all = std::make_shared<collecting<project_view>>();
+  all->got.resize(entries.size());
   all->open = entries.size();
   all->done = std::move(done);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     ask(entries[i], [all, i, facts = entries[i].facts](result<project_view> view) {
       std::unique_lock lock(all->mutex);
       if (view)
-        all->views[i] = std::move(*view);
+        all->got[i] = std::move(*view);
       else
-        all->views[i].record = *facts; // it ended while we asked
-      if (--all->open > 0) return;
-      lock.unlock();
-      all->done(std::move(all->views));
+        all->got[i].record = *facts; // it ended while we asked
+      all->finished(std::move(lock));
     });
+  }
+}
+
+void local_node::active_tasks(std::string project, std::size_t limit,
+                              reply<std::vector<active_entry>> done) {
+  std::vector<registry::entry> entries;
+  if (project.empty()) {
+    entries = projects_->all();
+  } else if (auto found = projects_->find(project)) {
+    entries.push_back(std::move(*found));
+  } else {
+    return done(tl::unexpected(no_such_project(project)));
+  }
+  std::erase_if(entries, [](const registry::entry& e) { return !e.actor; });
+  if (entries.empty()) return done(std::vector<active_entry>{});
+  auto all = std::make_shared<collecting<active_entry>>();
+  all->open = entries.size();
+  all->done = [limit, done = std::move(done)](result<std::vector<active_entry>> got) {
+    std::stable_sort(got->begin(), got->end(),
+                     [](const active_entry& a, const active_entry& b) { return a.at > b.at; });
+    if (got->size() > limit) got->resize(limit);
+    done(std::move(got));
+  };
+  for (const auto& e : entries) {
+    auto query = std::make_shared<active_query>();
+    query->limit = limit;
+    query->done = promise<std::vector<active_entry>>{[all](result<std::vector<active_entry>> got) {
+      std::unique_lock lock(all->mutex);
+      if (got) std::move(got->begin(), got->end(), std::back_inserter(all->got));
+      all->finished(std::move(lock));
+    }};
+    caf::anon_send(e.actor, std::move(query));
   }
 }
 

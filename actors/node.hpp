@@ -157,6 +157,18 @@ struct task_answer {
   std::vector<memory> buffers;
 };
 
+/// What happened to a task lately: it was handed out, or its crawl was reported.
+struct active_entry {
+  wall_time at{};
+  std::string project;
+  std::string taskid;
+  std::string url;
+  task_status status = task_status::active;
+  wall_time lastcrawltime{};
+  wall_time updatetime{};
+  std::string track; ///< JSON text; empty = never crawled
+};
+
 struct stored_result {
   std::string taskid;
   std::string json;
@@ -195,6 +207,7 @@ struct node_config {
   usec processing_timeout = std::chrono::minutes{10};  ///< how long a lease lasts
   std::uint64_t inqueue_limit = 0;                     ///< of every project; 0 = none
   usec delete_time = std::chrono::hours{24};
+  std::size_t active_tasks = 100; ///< entries kept a project of what happened lately
   retry_policy default_retry;
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
@@ -224,6 +237,9 @@ public:
   virtual void get_task(std::string project, std::string taskid, reply<task_answer> done) = 0;
   virtual void list_tasks(std::string project, std::optional<task_status> status,
                           std::string cursor, std::size_t limit, reply<task_page> done) = 0;
+  /// What happened lately, newest first (pyspider's active tasks). Empty name = all projects.
+  virtual void active_tasks(std::string project, std::size_t limit,
+                            reply<std::vector<active_entry>> done) = 0;
   virtual void put_result(std::string project, stored_result entry, reply<bool> done) = 0;
   virtual void get_result(std::string project, std::string taskid, reply<stored_result> done) = 0;
   virtual void list_results(std::string project, std::string cursor, std::size_t limit,

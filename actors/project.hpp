@@ -18,6 +18,7 @@ struct project_environment {
   std::vector<std::uint64_t> epochs; ///< of the shards, for lease tokens
   dispatcher_actor dispatch;
   usec processing_timeout = std::chrono::minutes{10};
+  std::size_t active_tasks = 100;                      ///< entries kept of what happened lately
   std::uint64_t inqueue_limit = 0;                     ///< where a project sets none; 0 = none
   std::shared_ptr<std::atomic<std::uint64_t>> loading; ///< projects whose queue is being read
   /// Last lease number given out; outlives the actor, so that a restarted one goes on from there

@@ -184,6 +184,10 @@ void project_state::reported(report_op& op) {
       break;
     }
   }
+  std::vector<active_entry> lately;
+  for (auto& out : op.outcomes)
+    if (!op.failure && out.happened) lately.push_back(std::move(*out.happened));
+  happened(lately);
   if (phase_ == phase::deleting) queue_.clear();
   settle_down();
   if (--part.open == 0) part.promise.answer(std::move(answer));

@@ -4,6 +4,7 @@
 #include "core/task_queue.hpp"
 #include "core/token_bucket.hpp"
 
+#include <deque>
 #include <set>
 #include <unordered_set>
 #include <vector>
@@ -35,6 +36,8 @@ public:
 
   // project_view.cpp
   void describe(project_query& query);
+  void happened(std::vector<active_entry>& entries);
+  void describe_active(active_query& query);
   void describe_task(task_query_ptr query);
   void described_task(task_query& query);
 
@@ -90,9 +93,10 @@ private:
   std::vector<status_counts> counts_; ///< by shard
   std::vector<bool> counts_known_;
   std::uint64_t last_arrival_ = 0;
-  std::uint64_t incoming_ = 0; ///< tasks on their way through the shards
-  bool hungry_ = false;        ///< the dispatcher knows that we can hand out
-  std::set<mono_time> armed_;  ///< timers that have not fired
+  std::uint64_t incoming_ = 0;      ///< tasks on their way through the shards
+  std::deque<active_entry> active_; ///< newest first
+  bool hungry_ = false;             ///< the dispatcher knows that we can hand out
+  std::set<mono_time> armed_;       ///< timers that have not fired
 
   phase phase_ = phase::running;
   bool draining_ = false;

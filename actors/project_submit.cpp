@@ -36,6 +36,7 @@ void project_state::submit(submit_part_ptr part) {
       op->shard = shard_of(hash, shards());
       op->facts = facts_;
       op->part = part;
+      op->at = at.wall;
     }
     op->items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
     incoming_ += 1;
@@ -61,6 +62,8 @@ void project_state::submitted(submit_op& op) {
   } else {
     counts_[op.shard] = op.counts;
     counts_known_[op.shard] = true;
+    // What was due at once when it came is ready now, even if the clock was set back meanwhile.
+    const auto ready_by = std::max(at.wall, op.at);
     for (std::size_t i = 0; i < op.items.size(); ++i) {
       const auto& out = op.outcomes[i];
       if (!out.error.empty()) {
@@ -71,12 +74,12 @@ void project_state::submitted(submit_op& op) {
       switch (out.what) {
       case accept_outcome::created:
         answer.created += 1;
-        queue_.put(out.key, out.position, at.wall);
+        queue_.put(out.key, out.position, ready_by);
         touch(out.key);
         break;
       case accept_outcome::restarted:
         answer.restarted += 1;
-        queue_.reposition(out.key, out.position, at.wall);
+        queue_.reposition(out.key, out.position, ready_by);
         touch(out.key);
         break;
       case accept_outcome::cancelled:

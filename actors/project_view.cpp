@@ -37,6 +37,19 @@ void project_state::describe(project_query& query) {
   query.done.answer(std::move(view));
 }
 
+void project_state::happened(std::vector<active_entry>& entries) {
+  for (auto& e : entries)
+    active_.push_front(std::move(e));
+  while (active_.size() > env_.active_tasks)
+    active_.pop_back();
+}
+
+void project_state::describe_active(active_query& query) {
+  const auto n = std::min(query.limit, active_.size());
+  query.done.answer(
+      std::vector<active_entry>(active_.begin(), active_.begin() + static_cast<std::ptrdiff_t>(n)));
+}
+
 void project_state::describe_task(task_query_ptr query) {
   const auto shard = shard_of(query->hash, shards());
   self_->send(env_.readers[shard], std::move(query), facts_, project_actor{self_});

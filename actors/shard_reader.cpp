@@ -45,6 +45,15 @@ public:
         ++next;
       }
     }
+    auto lately = std::make_shared<std::vector<active_entry>>();
+    const auto first = batch->items.size() - std::min(batch->items.size(), active_per_batch);
+    for (auto i = first; i < batch->items.size(); ++i) {
+      const auto& t = batch->items[i].record;
+      lately->push_back({config_.time->now().wall, g.facts->name, std::string{t.taskid},
+                         std::string{t.url}, t.status, t.lastcrawltime, t.updatetime,
+                         std::string{t.track}});
+    }
+    if (!lately->empty()) self_->send(from, std::move(lately));
     if (!op->missing.empty())
       self_->send(from, forget_atom_v, std::make_shared<std::vector<task_key>>(op->missing));
     op->buffer = std::move(batch);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
 #include "storage/store.hpp"
 
@@ -11,6 +12,7 @@ namespace lycosa::actors {
 struct shard_reader_config {
   storage::shard_store* store = nullptr; ///< outlives the actor
   std::uint16_t shard = 0;
+  clock_ptr time;
   /// The reader of the next shard; listings go on there when this one has no more. None in the
   /// last one.
   shard_reader_actor next;

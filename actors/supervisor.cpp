@@ -2,6 +2,7 @@
 
 #include "actors/log.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <variant>
@@ -27,6 +28,7 @@ public:
         publish(p);
     }
     config_.stored.clear();
+    arm_deletion();
   }
 
   // -- changes, one at a time a project ---------------------------------------------------------
@@ -56,6 +58,7 @@ public:
       publish(p);
       answer(op, p);
     }
+    arm_deletion();
     next(op->name);
   }
 
@@ -93,6 +96,21 @@ public:
     op->record = *p->second.facts;
     op->finally = true;
     self_->send(config_.catalog, std::move(op), self_);
+  }
+
+  /// The deletion rule: projects that were stopped and marked long enough ago.
+  void delete_due() {
+    deletion_armed_ = false;
+    const auto now = config_.environment.time->now().wall;
+    for (const auto& [id, p] : projects_) {
+      const auto due = p.deleting ? std::nullopt : deletion_due(*p.facts, config_.delete_time);
+      if (!due || *due > now || changes_.contains(p.facts->name)) continue;
+      log()->info("project {}: stopped and marked for deletion", p.facts->name);
+      auto op = std::make_shared<drop_project>();
+      op->name = p.facts->name;
+      remove(std::move(op));
+    }
+    arm_deletion();
   }
 
   // -- failures ----------------------------------------------------------------------------------
@@ -216,6 +234,9 @@ private:
     const auto* known = find(op->name);
     if (!known) return error{errc::not_found, op->name, "no such project"};
     op->record = *known->facts;
+    // What is being deleted keeps its data under its id; the name is free for a new project. `~`
+    // cannot be part of a project's name.
+    op->record.name = "~" + std::to_string(static_cast<std::uint32_t>(op->record.id));
     self_->send(config_.catalog, op, self_);
     return std::nullopt;
   }
@@ -225,6 +246,23 @@ private:
     if (!entry) return nullptr;
     auto p = projects_.find(entry->facts->id);
     return p == projects_.end() ? nullptr : &p->second;
+  }
+
+  /// One timer while any project is marked. It looks again each minute at the latest, because the
+  /// wall clock may be set while it waits.
+  void arm_deletion() {
+    if (deletion_armed_ || draining_) return;
+    std::optional<wall_time> next;
+    for (const auto& [id, p] : projects_) {
+      if (p.deleting) continue;
+      if (const auto due = deletion_due(*p.facts, config_.delete_time))
+        next = next ? std::min(*next, *due) : *due;
+    }
+    if (!next) return;
+    const auto in = std::clamp<usec>(*next - config_.environment.time->now().wall,
+                                     std::chrono::milliseconds{10}, std::chrono::minutes{1});
+    deletion_armed_ = true;
+    self_->delayed_send(self_, in, wake_atom_v);
   }
 
   project& start(project_record record) {
@@ -301,6 +339,7 @@ private:
   std::map<project_id, project> projects_;
   std::map<caf::actor_addr, project_id> by_address_;
   std::map<std::string, std::deque<queued_op>> changes_;
+  bool deletion_armed_ = false;
   bool draining_ = false;
 };
 
@@ -315,6 +354,7 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
       [state](done_atom, change_project_ptr& op) { state->changed(op); },
       [state](done_atom, drop_project_ptr& op) { state->dropped(op); },
       [state](forget_atom, project_id id) { state->gone(id); },
+      [state](wake_atom) { state->delete_due(); },
       [state](wake_atom, project_id id) { state->restart(id); },
       [state](drain_atom) { state->drain(); },
   };

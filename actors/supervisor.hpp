@@ -15,8 +15,9 @@ struct supervisor_config {
   std::shared_ptr<registry> projects;
   project_environment environment; ///< what every project actor is given
   catalog_actor catalog;
-  std::vector<project_record> stored; ///< as found in the catalog at start
-  std::uint32_t exception_limit = 3;  ///< restarts of a project actor until it is given up
+  std::vector<project_record> stored;        ///< as found in the catalog at start
+  usec delete_time = std::chrono::hours{24}; ///< see deletion_due
+  std::uint32_t exception_limit = 3;         ///< restarts of a project actor until it is given up
   usec restart_backoff = std::chrono::milliseconds{100}; ///< doubled with each restart
 };
 

@@ -126,31 +126,43 @@ void again(report_decision& d, usec delay, std::uint64_t arrival, wall_time now)
   d.position = {s.exetime, s.priority, arrival};
 }
 
-void succeed(report_decision& d, std::uint64_t arrival, wall_time now) {
-  auto& s = d.record.sched;
+/// Whether and how soon a crawl repeats.
+struct repetition {
+  bool for_ever = false;
+  std::optional<usec> age; ///< none = what is crawled stays fresh
+};
+
+repetition repetition_of(const schedule& stored, const report& r) {
+  const auto age = r.age.value_or(stored.age);
+  repetition out;
+  if (age >= usec::zero()) out.age = age;
+  out.for_ever = r.auto_recrawl.value_or(stored.auto_recrawl) && out.age.has_value();
+  return out;
+}
+
+void succeed(report_decision& d, const repetition& repeat, std::uint64_t arrival, wall_time now) {
   d.delta.success = 1;
-  if (s.auto_recrawl && s.age >= usec::zero()) {
+  if (repeat.for_ever) {
     d.outcome = report_outcome::recrawl;
-    s.retried = 0; // the next crawl may fail as often as this one might have
-    again(d, s.age, arrival, now);
+    d.record.sched.retried = 0; // the next crawl may fail as often as this one might have
+    again(d, *repeat.age, arrival, now);
     return;
   }
   d.outcome = report_outcome::done;
   d.record.status = task_status::success;
 }
 
-void miss(report_decision& d, const retry_policy& retry, std::uint64_t arrival, wall_time now) {
+void miss(report_decision& d, const repetition& repeat, const retry_policy& retry,
+          std::uint64_t arrival, wall_time now) {
   auto& s = d.record.sched;
-  const bool ages = s.age >= usec::zero();
-  const bool for_ever = s.auto_recrawl && ages;
-  if (!for_ever && s.retried >= s.retries) {
+  if (!repeat.for_ever && s.retried >= s.retries) {
     d.outcome = report_outcome::failed;
     d.record.status = task_status::failed;
     d.delta.failed = 1;
     return;
   }
   // What will be stale by then need not wait longer.
-  const auto delay = ages ? std::min(retry.delay(s.retried), s.age) : retry.delay(s.retried);
+  const auto delay = std::min(retry.delay(s.retried), repeat.age.value_or(usec::max()));
   d.outcome = report_outcome::retried;
   d.delta.retry = 1;
   if (s.retried < std::numeric_limits<std::int32_t>::max()) ++s.retried;
@@ -173,9 +185,9 @@ report_decision decide_report(const task& stored, const queue_position& stood, c
   }
   d.record.lastcrawltime = now;
   if (r.ok())
-    succeed(d, arrival, now);
+    succeed(d, repetition_of(stored.sched, r), arrival, now);
   else
-    miss(d, retry, arrival, now);
+    miss(d, repetition_of(stored.sched, r), retry, arrival, now);
   return d;
 }
 

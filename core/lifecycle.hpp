@@ -86,6 +86,11 @@ struct report {
   bool fetch_ok = false;   ///< track.fetch.ok; absent = false
   bool process_ok = false; ///< track.process.ok
   std::string_view track;  ///< JSON text to keep
+  /// From the schedule sent along, if one was (pyspider's processors echo it): decides whether a
+  /// crawl repeats. Not stored, and not heard when the task was restarted during the crawl: the
+  /// last writer wins.
+  std::optional<bool> auto_recrawl;
+  std::optional<usec> age;
   [[nodiscard]] bool ok() const { return process_ok; }
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
@@ -96,6 +97,21 @@ result<project_record> apply_patch(project_record p, const project_patch& patch,
   if (patch.queue_limit) p.queue_limit = *patch.queue_limit;
   p.updatetime = now;
   return p;
+}
+
+std::optional<wall_time> deletion_due(const project_record& p, usec delete_time) {
+  if (p.status != project_status::stop || p.deleting) return std::nullopt;
+  std::string word;
+  for (std::size_t i = 0; i <= p.group.size(); ++i) {
+    const auto c = i < p.group.size() ? static_cast<unsigned char>(p.group[i]) : 0;
+    if (std::isalnum(c) != 0 || c == '_') {
+      word += static_cast<char>(std::tolower(c));
+      continue;
+    }
+    if (word == "delete") return p.updatetime + delete_time;
+    word.clear();
+  }
+  return std::nullopt;
 }
 
 } // namespace lycosa

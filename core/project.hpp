@@ -54,6 +54,11 @@ struct project_record {
 /// `[A-Za-z0-9_.-]{1,64}` or the reason why not.
 [[nodiscard]] result<void> check_project_name(std::string_view name);
 
+/// When the deletion rule takes the project: its status is STOP, `delete` is one of the words of
+/// its group (split at whatever is no letter, digit or underscore, in any case: pyspider's
+/// split_group), and it has not changed for `delete_time`. None = the rule does not concern it.
+[[nodiscard]] std::optional<wall_time> deletion_due(const project_record& p, usec delete_time);
+
 /// A partial change: only the members that are set are applied.
 struct project_patch {
   std::optional<std::string> group;

@@ -29,6 +29,7 @@ constexpr std::array routes{
     route_entry{"PUT", "/v1/projects/{}/results/{}", put_result},
 
     route_entry{"GET", "/v1/size", show_size},
+    route_entry{"GET", "/v1/active", show_active},
     route_entry{"GET", "/healthz", show_health},
     route_entry{"GET", "/readyz", show_readiness},
     route_entry{"GET", "/", show_start_page},

@@ -159,7 +159,8 @@ tl::expected<bool, rejection> read_ok(const outline& item, const json_member& tr
 }
 
 constexpr std::array<std::string_view, 1> opened_of_task{"schedule"};
-constexpr std::array<std::string_view, 3> opened_of_report{"track", "track.fetch", "track.process"};
+constexpr std::array<std::string_view, 4> opened_of_report{"schedule", "track", "track.fetch",
+                                                           "track.process"};
 
 } // namespace
 
@@ -219,6 +220,13 @@ tl::expected<actors::report_item, rejection> read_report(const outline& item, te
   r.pack.track = track->raw;
   r.pack.fetch_ok = *fetch_ok;
   r.pack.process_ok = *process_ok;
+
+  if (const auto* sent = item.find("schedule"); sent != nullptr && !sent->is(json_kind::null)) {
+    schedule s;
+    if (auto no = read_schedule(item, arena, s)) return refusal(*no);
+    r.pack.auto_recrawl = s.auto_recrawl;
+    if (item.find("age", sent) != nullptr) r.pack.age = s.age;
+  }
 
   const auto* lease = item.find("lease");
   if (lease != nullptr && !lease->is(json_kind::null)) {

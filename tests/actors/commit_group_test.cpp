@@ -107,6 +107,7 @@ protected:
   submit_op_ptr submit(std::vector<std::string> ids) {
     auto op = std::make_shared<submit_op>();
     op->facts = facts;
+    op->at = now;
     op->part = std::make_shared<submit_part>();
     auto owned = std::make_shared<std::vector<std::string>>(std::move(ids));
     op->part->buffer = owned;
@@ -174,6 +175,14 @@ TEST_F(CommitGroup, OneCommitCarriesOutEverythingGathered) {
   EXPECT_EQ(b->outcomes[1].what, accept_outcome::created);
   EXPECT_EQ(active(), 3);
   EXPECT_EQ(b->counts.active, 3);
+}
+
+TEST_F(CommitGroup, TheMomentTheListWasTakenOrdersItNotTheMomentOfTheCommit) {
+  auto op = submit({"a"});
+  op->at = now - 3s;
+  group.add(op, {});
+  group.commit(now);
+  EXPECT_EQ(op->outcomes[0].position.due, now - 3s);
 }
 
 TEST_F(CommitGroup, AFullStoreRefusesSubmitsAndStillTakesReports) {

@@ -68,6 +68,7 @@ protected:
       shard_reader_config r;
       r.store = data->shards[i].get();
       r.shard = static_cast<std::uint16_t>(i);
+      r.time = time;
       if (i + 1 < shards) r.next = env.readers[i + 1];
       env.readers[i] = system->spawn(shard_reader, r);
       env.epochs.insert(env.epochs.begin(), data->shards[i]->epoch());

@@ -218,4 +218,60 @@ TEST_F(Leases, ADeletedProjectIsGoneWithItsTasks) {
   EXPECT_EQ(submit({make_task("p", "a")}).created, 1u);
 }
 
+TEST_F(Leases, SmallLeasesOverAListOfProjectsServeThemAllInTurn) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 50; ++i)
+    names.push_back("p" + std::to_string(i));
+  for (const auto& n : names) {
+    running(n);
+    submit({make_task(n, "a"), make_task(n, "b"), make_task(n, "c")});
+  }
+  std::map<std::string, int> served;
+  for (int i = 0; i < 10; ++i)
+    for (const auto& t : lease(5, names))
+      served[std::string{t.record.project}] += 1;
+  EXPECT_THAT(served, SizeIs(50));
+}
+
+TEST_F(Leases, AStoppedProjectMarkedForDeletionGoesWhenItsTimeHasCome) {
+  running("p");
+  submit({make_task("p", "a")});
+  project_patch stop;
+  stop.status = project_status::stop;
+  stop.group = "lock, Delete";
+  ASSERT_TRUE(put("p", stop).has_value());
+  advance(23h);
+  EXPECT_TRUE(projects->find("p"));
+  advance(1h + 1min);
+  EXPECT_FALSE(projects->find("p"));
+  EXPECT_EQ(data->catalog->projects()->size(), 0u);
+}
+
+TEST_F(Leases, ANameIsFreeWhileTheOldProjectsDataIsStillBeingDeleted) {
+  running("p");
+  submit({make_task("p", "a")});
+  auto op = std::make_shared<drop_project>();
+  op->name = "p";
+  caf::anon_send(parent, std::move(op));
+  running("p");
+  EXPECT_EQ(submit({make_task("p", "a")}).created, 1u);
+  EXPECT_THAT(ids(lease(5)), ElementsAre("a"));
+}
+
+TEST_F(Leases, WhatHappenedLatelyIsListedNewestFirst) {
+  running("p");
+  submit({make_task("p", "a")});
+  settle(lease(1).at(0));
+  auto q = std::make_shared<active_query>();
+  q->limit = 10;
+  std::vector<active_entry> got;
+  q->done = promise<std::vector<active_entry>>{[&](auto r) { got = *r; }};
+  caf::anon_send(projects->find("p")->actor, std::move(q));
+  run();
+  ASSERT_THAT(got, SizeIs(2));
+  EXPECT_EQ(got[0].status, task_status::success);
+  EXPECT_EQ(got[1].status, task_status::active);
+  EXPECT_EQ(got[0].url, "http://example.com/");
+}
+
 } // namespace lycosa::actors::test

@@ -229,4 +229,46 @@ TEST_F(Lifecycle, TwoReportsOfOneLeaseSettleOnce) {
   EXPECT_EQ(a.rejected[0].why, "stale lease");
 }
 
+TEST_F(Lifecycle, AReportCanEndTheRepetition) {
+  running("p");
+  auto t = make_task("p", "a");
+  t.sched.auto_recrawl = true;
+  t.sched.age = 10s;
+  submit({t});
+  const auto got = lease(1);
+  report_item item;
+  item.project = "p";
+  item.pack.taskid = "a";
+  item.pack.process_ok = true;
+  item.pack.track = "{}";
+  item.pack.auto_recrawl = false;
+  item.lease = parse_lease(got.at(0).lease);
+  EXPECT_EQ(report(std::vector{item}).done, 1u);
+  advance(1min);
+  EXPECT_THAT(lease(1), IsEmpty());
+  EXPECT_EQ(view("p").counts.success, 1);
+}
+
+TEST_F(Lifecycle, ARestartDuringACrawlOutweighsTheScheduleItsReportEchoes) {
+  running("p");
+  submit({make_task("p", "a")});
+  const auto got = lease(1);
+  auto repeat = make_task("p", "a");
+  repeat.sched.force_update = true;
+  repeat.sched.auto_recrawl = true;
+  repeat.sched.age = 10s;
+  submit({repeat});
+  report_item item;
+  item.project = "p";
+  item.pack.taskid = "a";
+  item.pack.process_ok = true;
+  item.pack.track = "{}";
+  item.pack.auto_recrawl = false;
+  item.lease = parse_lease(got.at(0).lease);
+  report(std::vector{item});
+  settle(lease(1).at(0));
+  advance(10s);
+  EXPECT_THAT(ids(lease(1)), ElementsAre("a")) << "repeats as the restart said";
+}
+
 } // namespace lycosa::actors::test

@@ -134,6 +134,11 @@ public:
     if (!results.contains(taskid)) return done(fail(errc::not_found, taskid, "no such result"));
     done(results[taskid]);
   }
+  void active_tasks(std::string, std::size_t,
+                    actors::reply<std::vector<actors::active_entry>> done) override {
+    done(std::vector<actors::active_entry>{});
+  }
+
   void list_results(std::string, std::string, std::size_t,
                     actors::reply<actors::result_page> done) override {
     actors::result_page page;
