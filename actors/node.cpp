@@ -325,6 +325,7 @@ void local_node::active_tasks(std::string project, std::size_t limit,
   auto all = std::make_shared<collecting<active_entry>>();
   all->open = entries.size();
   all->done = [limit, done = std::move(done)](result<std::vector<active_entry>> got) {
+    if (!got) return done(std::move(got));
     std::stable_sort(got->begin(), got->end(),
                      [](const active_entry& a, const active_entry& b) { return a.at > b.at; });
     if (got->size() > limit) got->resize(limit);

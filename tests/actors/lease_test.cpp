@@ -265,7 +265,9 @@ TEST_F(Leases, WhatHappenedLatelyIsListedNewestFirst) {
   auto q = std::make_shared<active_query>();
   q->limit = 10;
   std::vector<active_entry> got;
-  q->done = promise<std::vector<active_entry>>{[&](auto r) { got = *r; }};
+  q->done = promise<std::vector<active_entry>>{[&](result<std::vector<active_entry>> r) {
+    if (r) got = std::move(*r);
+  }};
   caf::anon_send(projects->find("p")->actor, std::move(q));
   run();
   ASSERT_THAT(got, SizeIs(2));
