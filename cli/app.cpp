@@ -84,6 +84,7 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
   add_config(*app, ctx);
   add_project(*app, ctx);
   add_task(*app, ctx);
+  add_store(*app, ctx);
   add_bench(*app, ctx);
   add_trigger(*app, ctx);
   add_completion(*app, ctx);

@@ -17,6 +17,7 @@ actors::node_config to_node_config(const conf::settings& s) {
   c.processing_timeout = s.scheduler.processing_timeout;
   c.inqueue_limit = s.scheduler.inqueue_limit;
   c.delete_time = s.scheduler.delete_time;
+  c.active_tasks = s.scheduler.active_tasks;
   c.default_retry = s.scheduler.default_retry_delay;
   c.exception_limit = static_cast<std::uint32_t>(s.scheduler.exception_limit);
   return c;
