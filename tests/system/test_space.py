@@ -64,7 +64,7 @@ class Full(unittest.TestCase):
     def assert_nothing_lost(self, project: str, expected: set[str], settled: list[str]) -> None:
         states = {t["taskid"]: t["status"] for t in self.node.client.tasks(project)}
         self.assertEqual(set(states), expected)
-        self.assertEqual({states[n] for n in settled}, {SUCCESS})
+        self.assertLessEqual({states[n] for n in settled}, {SUCCESS})
         self.assertEqual(self.node.client.size(project), len(expected) - len(settled))
 
 
