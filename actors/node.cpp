@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <future>
 #include <iterator>
 #include <unordered_map>
 
@@ -267,7 +268,11 @@ result<void> local_node::start(const node_config& config) {
   s.stored = std::move(*stored);
   s.exception_limit = config.exception_limit;
   s.delete_time = config.delete_time;
+  auto published = std::make_shared<std::promise<void>>();
+  auto known = published->get_future();
+  s.ready = [published] { published->set_value(); };
   supervisor_ = system.spawn(supervisor, std::move(s));
+  known.wait();
   return {};
 }
 

@@ -29,6 +29,7 @@ public:
     }
     config_.stored.clear();
     arm_deletion();
+    if (config_.ready) config_.ready();
   }
 
   // -- changes, one at a time a project ---------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "actors/registry.hpp"
 #include "storage/catalog.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,10 @@ struct supervisor_config {
   std::shared_ptr<registry> projects;
   project_environment environment; ///< what every project actor is given
   catalog_actor catalog;
-  std::vector<project_record> stored;        ///< as found in the catalog at start
+  std::vector<project_record> stored; ///< as found in the catalog at start
+  /// Called once all stored projects are in the registry: only then may requests come, or a known
+  /// project would be answered with "no such project".
+  std::function<void()> ready;
   usec delete_time = std::chrono::hours{24}; ///< see deletion_due
   std::uint32_t exception_limit = 3;         ///< restarts of a project actor until it is given up
   usec restart_backoff = std::chrono::milliseconds{100}; ///< doubled with each restart
