@@ -13,11 +13,11 @@ enum class task_status : std::uint8_t { active = 1, success = 2, failed = 3, bad
 
 /// When and how often a task is to be crawled.
 struct schedule {
-  std::int32_t priority = 0; ///< higher goes first
-  std::int32_t retries = 3;  ///< failures after the first that are forgiven, ≥ 0
-  std::int32_t retried = 0;  ///< failures so far
-  wall_time exetime{};       ///< not before this moment; the epoch = at once
-  usec age = std::chrono::seconds{-1}; ///< a crawl stays fresh this long; negative = for ever
+  std::int32_t priority = 0;            ///< higher goes first
+  std::int32_t retries = 3;             ///< failures after the first that are forgiven, ≥ 0
+  std::int32_t retried = 0;             ///< failures so far
+  wall_time exetime{};                  ///< not before this moment; the epoch = at once
+  usec age = std::chrono::seconds{-1};  ///< a crawl stays fresh this long; negative = for ever
   std::optional<std::string_view> itag; ///< a differing one restarts the task
   bool force_update = false;            ///< restart whatever its state
   bool auto_recrawl = false;            ///< crawl again every `age`
@@ -39,7 +39,8 @@ struct task {
   std::string_view track;
   wall_time lastcrawltime{}; ///< end of the last settled crawl; the epoch = never
   wall_time updatetime{};    ///< last change of the record
-  std::uint32_t generation = 0; ///< +1 with each restart; tells an older crawl's report from this one's
+  std::uint32_t generation =
+      0; ///< +1 with each restart; tells an older crawl's report from this one's
 };
 
 /// Where a queued task stands: what the `active` table keeps and the project's queue orders by.

@@ -49,16 +49,16 @@ int run(const bench_options& o, context& ctx, const char* workload) {
       static_cast<double>(load.submit_only ? got->submitted : got->settled) / got->seconds;
   if (o.json) {
     ctx.out << nlohmann::json{{"workload", workload},
-                    {"tasks", load.tasks},
-                    {"batch", load.batch},
-                    {"connections", load.connections},
-                    {"seconds", got->seconds},
-                    {"tasks_per_second", rate},
-                    {"submitted", got->submitted},
-                    {"leased", got->leased},
-                    {"settled", got->settled},
-                    {"delivered_twice", got->delivered_twice},
-                    {"lost", got->lost}}
+                              {"tasks", load.tasks},
+                              {"batch", load.batch},
+                              {"connections", load.connections},
+                              {"seconds", got->seconds},
+                              {"tasks_per_second", rate},
+                              {"submitted", got->submitted},
+                              {"leased", got->leased},
+                              {"settled", got->settled},
+                              {"delivered_twice", got->delivered_twice},
+                              {"lost", got->lost}}
                    .dump()
             << std::endl;
   } else {
