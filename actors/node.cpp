@@ -428,6 +428,7 @@ result<std::unique_ptr<node>> node::open(const node_config& config) {
     options.shards = config.shards;
     options.map_size = config.map_size;
     options.sync = config.sync;
+    options.reserve_bytes = config.reserve;
     auto opened = storage::open_data_dir(options);
     if (!opened) return tl::unexpected(opened.error());
     data = std::move(*opened);

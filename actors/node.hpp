@@ -200,7 +200,8 @@ struct node_config {
   std::string data;           ///< directory; empty = memory only, nothing survives
   std::uint16_t shards = 4;   ///< for a new directory; an old one must match
   std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
-  bool sync = true;           ///< answer only what is on disk
+  std::uint64_t reserve = std::uint64_t{64} << 20;     ///< bytes of disk kept back for reports
+  bool sync = true;                                    ///< answer only what is on disk
   usec commit_interval = std::chrono::milliseconds{2}; ///< longest a batch gathers under load
   std::uint32_t commit_batch = 4096;                   ///< operations that close a batch
   std::uint32_t actor_threads = 0;                     ///< 0 = one a core

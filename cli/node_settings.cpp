@@ -11,6 +11,7 @@ actors::node_config to_node_config(const conf::settings& s) {
   c.actor_threads = static_cast<std::uint32_t>(s.node.threads);
   c.shards = static_cast<std::uint16_t>(s.storage.shards);
   c.map_size = s.storage.map_size.count;
+  c.reserve = s.storage.reserve.count;
   c.sync = s.storage.durability == "sync";
   c.commit_interval = s.storage.commit_interval;
   c.commit_batch = static_cast<std::uint32_t>(s.storage.commit_batch);

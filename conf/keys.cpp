@@ -104,6 +104,11 @@ std::vector<key_info> make_keys() {
        "Size each shard's file may grow to. Reserves address space, not disk. When it is full, "
        "writes get 507.",
        "", 1 << 20, std::uint64_t{64} << 40},
+      {"storage", "reserve", AT(storage.reserve),
+       "Disk space kept back, so that reports can still be committed when the disk is full; at "
+       "most "
+       "a sixteenth of the file system.",
+       "", 0, std::uint64_t{1} << 40},
       {.section = "storage",
        .name = "durability",
        .get = AT(storage.durability),
@@ -148,8 +153,7 @@ std::vector<key_info> make_keys() {
        .get = AT(scheduler.active_tasks),
        .meaning = "Latest tasks remembered a project.",
        .unit = "tasks",
-       .max = million,
-       .takes = reserved},
+       .max = million},
       {"scheduler", "inqueue_limit", AT(scheduler.inqueue_limit),
        "Most tasks queued, delayed and leased a project, where the project sets no queue_limit of "
        "its own. 0 = no limit.",

@@ -68,6 +68,7 @@ struct limits_settings {
 struct storage_settings {
   std::uint64_t shards = 4;
   bytes map_size = tib(1);
+  bytes reserve = mib(64);
   std::string durability = "sync";
   usec commit_interval = std::chrono::milliseconds{2};
   std::uint64_t commit_batch = 4096;
