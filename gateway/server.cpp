@@ -94,6 +94,12 @@ public:
       ended_.wait_for(lock, grace, [this] { return shared_->connections == 0; });
     }
     on_sessions([](session& s) { s.cut(); });
+    {
+      // What a connection was waiting for ends with its socket. A loop that stopped before would
+      // keep the suspended connections, and they the loop.
+      std::unique_lock lock(mutex_);
+      ended_.wait_for(lock, std::chrono::seconds{1}, [this] { return shared_->connections == 0; });
+    }
     for (auto& t : threads_) {
       asio::post(*t->loop, [&t] { t->loop->stop(); });
       if (t->thread.joinable()) t->thread.join();
