@@ -110,7 +110,12 @@ result<void> lmdb_shard::start() {
 }
 
 std::uint64_t lmdb_shard::page_limit(const lmdb::page_use& use) const {
-  const auto reserve = std::min(options_.reserve_bytes, use.map_bytes / 8);
+  // A settling commit rewrites some dozens of pages, and what it frees can be used again only a
+  // commit later: on a small map an eighth would not hold that.
+  constexpr std::uint64_t least = 96;
+  const auto reserve = std::clamp<std::uint64_t>(
+      options_.reserve_bytes, std::min(least * use.page_bytes, use.map_bytes / 2),
+      std::max(use.map_bytes / 8, least * use.page_bytes));
   return (use.map_bytes - reserve) / use.page_bytes;
 }
 

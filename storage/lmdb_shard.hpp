@@ -16,7 +16,7 @@ struct lmdb_shard_options {
   bool read_only = false;
   bool sync = true;
   std::uint64_t map_size = 0;
-  std::uint64_t reserve_bytes = 0; ///< of the map, for settling commits; capped to 1/8 of it
+  std::uint64_t reserve_bytes = 0; ///< of the map, for settling commits; 96 pages to 1/8 of it
   std::uint64_t log_bytes = 0;     ///< of mutation batches to keep; 0 = no log
 };
 

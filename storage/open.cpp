@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -178,12 +179,14 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
   std::shared_ptr<disk_reserve> disk;
   if (!o.read_only) disk = std::make_shared<disk_reserve>(o.dir + "/reserve", o.reserve_bytes);
   const auto map = o.map_size == 0 ? default_map : o.map_size;
+  // The log grows with reports too: it must not eat the part of the map that is kept for them.
+  const auto log_bytes = std::min(o.log_bytes, map / 32);
   for (unsigned i = 0; i < id.shards; ++i) {
     auto shard_id = id;
     shard_id.kind = env_kind::shard;
     shard_id.shard = static_cast<std::uint16_t>(i);
     auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, found->fresh, o.read_only,
-                                   o.sync, map, o.reserve_bytes, o.log_bytes},
+                                   o.sync, map, o.reserve_bytes, log_bytes},
                                   disk);
     if (!shard) return tl::unexpected(shard.error());
     out->copies.push_back(
