@@ -17,8 +17,8 @@ struct open_options {
   std::uint16_t shards = 0; ///< of a new directory; an old one must match. 0 = what is there, or 4
   std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
   bool sync = true;           ///< false: a power cut may take the last commit of each shard
-  /// Held back of map and disk to finish work when they are full; at most 1/8 of the map (at least 96 pages) and 1/16
-  /// of the file system.
+  /// Held back of map and disk to finish work when they are full; at most 1/8 of the map (at least
+  /// 96 pages) and 1/16 of the file system.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
   std::uint64_t log_bytes = std::uint64_t{16} << 20; ///< of mutations kept a shard; 0 = none
   bool create = true;                                ///< make the directory if it is not there
