@@ -141,7 +141,6 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   auto& out = op.outcomes[i];
   const auto verdict = judge_submit(slot, *item.record, op.at);
   out.what = verdict.outcome;
-  out.reason = verdict.reason;
   if (verdict.outcome == accept_outcome::ignored) return {};
 
   const storage::task_ref ref{op.facts->id, item.hash};
@@ -151,7 +150,6 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
     if (!key) return tl::unexpected(key.error());
     out.key = *key;
     out.position = d.position;
-    out.delta = d.delta;
     return {};
   }
   storage::record_batch stored;
@@ -166,7 +164,6 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
-  out.delta = d.delta;
   return {};
 }
 
@@ -214,7 +211,6 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
   if (auto ok = txn.update(ref, item.key, stored.status, d.record, d.position); !ok) return ok;
   out.what = d.outcome;
   out.position = d.position;
-  out.delta = d.delta;
   if (i + active_per_batch >= op.items.size())
     out.happened = active_entry{now,
                                 op.facts->name,

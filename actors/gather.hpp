@@ -8,28 +8,32 @@
 
 namespace lycosa::actors {
 
+/// Adds what every list's answer has: the refused items, and why a part failed.
+template <class Answer>
+void merge_refusals(Answer& into, Answer&& part) {
+  for (auto& r : part.rejected)
+    into.rejected.push_back(std::move(r));
+  if constexpr (requires { into.failure; })
+    if (part.failure && !into.failure) into.failure = std::move(part.failure);
+}
+
 /// Adds one part's answer to the whole's.
 inline void merge(submit_answer& into, submit_answer&& part) {
   into.created += part.created;
   into.restarted += part.restarted;
   into.ignored += part.ignored;
   into.cancelled += part.cancelled;
-  for (auto& r : part.rejected)
-    into.rejected.push_back(std::move(r));
-  if (part.failure && !into.failure) into.failure = std::move(part.failure);
+  merge_refusals(into, std::move(part));
 }
 inline void merge(report_answer& into, report_answer&& part) {
   into.done += part.done;
   into.retried += part.retried;
   into.failed += part.failed;
-  for (auto& r : part.rejected)
-    into.rejected.push_back(std::move(r));
-  if (part.failure && !into.failure) into.failure = std::move(part.failure);
+  merge_refusals(into, std::move(part));
 }
 inline void merge(leases_answer& into, leases_answer&& part) {
   into.changed += part.changed;
-  for (auto& r : part.rejected)
-    into.rejected.push_back(std::move(r));
+  merge_refusals(into, std::move(part));
 }
 
 /// One client request that was split over several actors: answers when every part has answered.

@@ -75,7 +75,7 @@ struct task_query {
 
 // -- project ↔ shard writer --------------------------------------------------------------------
 
-/// Tasks of one project for one shard. The writer fills in `results` and `counts`, or `failure`.
+/// Tasks of one project for one shard. The writer fills in `outcomes` and `counts`, or `failure`.
 struct submit_op {
   struct item {
     const task* record = nullptr; ///< in `part`
@@ -87,9 +87,7 @@ struct submit_op {
     accept_outcome what = accept_outcome::ignored;
     task_key key;
     queue_position position;
-    std::string_view reason; ///< ignored: why; static text
-    std::string error;       ///< not empty: this item alone could not be taken
-    counter_delta delta;
+    std::string error; ///< not empty: this item alone could not be taken
   };
   std::uint16_t shard = 0;
   facts_ptr facts;
@@ -121,7 +119,6 @@ struct report_op {
     std::string error;   ///< not empty: this item was not taken
     bool forget = false; ///< the task is not ACTIVE (any more): the queue should drop it
     std::optional<active_entry> happened; ///< of the last items of a list only
-    counter_delta delta;
   };
   std::uint16_t shard = 0;
   facts_ptr facts;
@@ -200,7 +197,6 @@ struct load_op {
   grant_ptr for_grant;
   std::vector<std::uint32_t> positions; ///< in the grant
   memory buffer;                        ///< what the loaded views point into
-  std::vector<task_key> missing;
 };
 
 /// Most entries of what happened lately that one batch adds: a project keeps few.
@@ -219,7 +215,6 @@ struct ticket {
 struct list_tasks_op {
   facts_ptr facts;
   std::optional<task_status> status;
-  std::uint16_t shard = 0;
   std::string cursor; ///< within the shard
   std::size_t limit = 0;
   promise<task_page> done;
@@ -242,7 +237,6 @@ struct get_result_op {
 };
 
 struct stats_op {
-  std::uint16_t shard = 0;
   promise<health_view> done;
   health_view view;
 };

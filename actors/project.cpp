@@ -22,8 +22,7 @@ project_state::project_state(project_actor::pointer self, project_environment en
                              facts_ptr facts, supervisor_actor parent)
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
-      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
-      counts_known_(env_.writers.size()) {}
+      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()) {}
 
 project_state::~project_state() {
   if (loading()) env_.loading->fetch_sub(1);
@@ -51,9 +50,8 @@ void project_state::loaded(scan_op_ptr op) {
     self_->quit(caf::sec::runtime_error); // the supervisor tries again
     return;
   }
-  if (!op->after && !counts_known_[op->shard]) {
+  if (!op->after && !counts_[op->shard]) {
     counts_[op->shard] = op->counts;
-    counts_known_[op->shard] = true;
   }
   const auto at = now();
   if (phase_ == phase::running) {

@@ -39,6 +39,7 @@ void project_state::report(report_part_ptr part) {
       return;
     }
   }
+  const auto at = now().wall;
   std::vector<report_op_ptr> ops(shards());
   std::vector<find_op_ptr> finds(shards());
   for (std::uint32_t i = 0; i < part->items.size(); ++i) {
@@ -51,33 +52,23 @@ void project_state::report(report_part_ptr part) {
       }
       const auto verdict = queue_.judge(token.key, token, epoch_of(token.key));
       if (verdict == lease_verdict::ok)
-        add_report(ops, part, item, token.key);
+        add_report(ops, part, item, token.key, at);
       else
         reject(*part, item, stale);
     } else {
       const auto hash = hash_task(facts_->name, item.pack.taskid);
-      auto& find = finds[shard_of(hash, shards())];
-      if (!find) {
-        find = std::make_shared<find_op>();
-        find->shard = shard_of(hash, shards());
-        find->facts = facts_;
-        find->part = part;
-      }
-      find->items.push_back(i);
-      find->hashes.push_back(hash);
+      auto& find = op_for(finds, shard_of(hash, shards()), part);
+      find.items.push_back(i);
+      find.hashes.push_back(hash);
     }
   }
-  for (auto& find : finds) {
-    if (!find) continue;
-    part->open += 1;
-    ops_out_ += 1;
-    self_->send(env_.readers[find->shard], std::move(find), project_actor{self_});
-  }
+  post(*part, finds, env_.readers);
   settle_reports(part, ops);
 }
 
 void project_state::found(find_op& op) {
   auto& part = *op.part;
+  const auto at = now().wall;
   std::vector<report_op_ptr> ops(shards());
   for (std::size_t i = 0; i < op.items.size(); ++i) {
     const auto& item = part.items[op.items[i]];
@@ -90,7 +81,7 @@ void project_state::found(find_op& op) {
       const auto key = op.slots[i]->key;
       const auto verdict = queue_.judge(key, std::nullopt, epoch_of(key));
       if (verdict == lease_verdict::ok)
-        add_report(ops, op.part, item, key);
+        add_report(ops, op.part, item, key, at);
       else
         reject(part, item, why_not(verdict));
     }
@@ -101,14 +92,7 @@ void project_state::found(find_op& op) {
 }
 
 void project_state::add_report(std::vector<report_op_ptr>& ops, const report_part_ptr& part,
-                               const report_item& said, task_key key) {
-  auto& op = ops[key.shard()];
-  if (!op) {
-    op = std::make_shared<report_op>();
-    op->shard = key.shard();
-    op->facts = facts_;
-    op->part = part;
-  }
+                               const report_item& said, task_key key, wall_time at) {
   report_op::item item;
   item.said = &said;
   item.key = key;
@@ -120,19 +104,14 @@ void project_state::add_report(std::vector<report_op_ptr>& ops, const report_par
     item.stood = state->after.value_or(state->position);
     item.restarted = state->after.has_value();
   }
-  item.arrival = next_arrival(now().wall);
+  item.arrival = next_arrival(at);
   queue_.begin_settle(key);
-  op->items.push_back(item);
+  op_for(ops, key.shard(), part).items.push_back(item);
 }
 
 /// Sends what was judged good to the shards; answers if there is nothing to wait for.
 void project_state::settle_reports(const report_part_ptr& part, std::vector<report_op_ptr>& ops) {
-  for (auto& op : ops) {
-    if (!op) continue;
-    part->open += 1;
-    ops_out_ += 1;
-    self_->send(env_.writers[op->shard], std::move(op), project_actor{self_});
-  }
+  post(*part, ops, env_.writers);
   if (part->open == 0) part->promise.answer(std::move(part->answer));
 }
 
@@ -143,7 +122,6 @@ void project_state::reported(report_op& op) {
   if (op.failure) answer.failure = *op.failure;
   if (!op.failure) {
     counts_[op.shard] = op.counts;
-    counts_known_[op.shard] = true;
   }
   for (std::size_t i = 0; i < op.items.size(); ++i) {
     const auto& item = op.items[i];

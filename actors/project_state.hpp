@@ -78,9 +78,32 @@ private:
   }
   void op_back();
   void erase_slice(std::uint16_t shard);
+  /// The operation that takes items of `part` to a shard, made when the first one needs it.
+  template <class Op, class Part>
+  Op& op_for(std::vector<ptr<Op>>& ops, std::uint16_t shard, const ptr<Part>& part) {
+    auto& op = ops[shard];
+    if (!op) {
+      op = std::make_shared<Op>();
+      op->shard = shard;
+      op->facts = facts_;
+      op->part = part;
+    }
+    return *op;
+  }
+  /// Sends a list's operations to their shards' workers; each comes back as done_atom.
+  template <class Op, class Part, class Worker>
+  void post(Part& part, std::vector<ptr<Op>>& ops, const std::vector<Worker>& workers) {
+    for (auto& op : ops) {
+      if (!op) continue;
+      part.open += 1;
+      ops_out_ += 1;
+      const auto& worker = workers[op->shard];
+      self_->send(worker, std::move(op), project_actor{self_});
+    }
+  }
   void settle_reports(const report_part_ptr& part, std::vector<report_op_ptr>& ops);
   void add_report(std::vector<report_op_ptr>& ops, const report_part_ptr& part,
-                  const report_item& said, task_key key);
+                  const report_item& said, task_key key, wall_time at);
   static void reject(report_part& part, const report_item& item, std::string why);
 
   project_actor::pointer self_;
@@ -90,8 +113,7 @@ private:
 
   task_queue queue_;
   token_bucket bucket_;
-  std::vector<status_counts> counts_; ///< by shard
-  std::vector<bool> counts_known_;
+  std::vector<std::optional<status_counts>> counts_; ///< by shard, as last committed
   std::uint64_t last_arrival_ = 0;
   std::uint64_t incoming_ = 0;      ///< tasks on their way through the shards
   std::deque<active_entry> active_; ///< newest first

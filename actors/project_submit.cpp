@@ -30,23 +30,12 @@ void project_state::submit(submit_part_ptr part) {
       continue;
     }
     const auto hash = hash_task(facts_->name, item.record.taskid);
-    auto& op = ops[shard_of(hash, shards())];
-    if (!op) {
-      op = std::make_shared<submit_op>();
-      op->shard = shard_of(hash, shards());
-      op->facts = facts_;
-      op->part = part;
-      op->at = at.wall;
-    }
-    op->items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
+    auto& op = op_for(ops, shard_of(hash, shards()), part);
+    op.at = at.wall;
+    op.items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
     incoming_ += 1;
   }
-  for (auto& op : ops) {
-    if (!op) continue;
-    part->open += 1;
-    ops_out_ += 1;
-    self_->send(env_.writers[op->shard], std::move(op), project_actor{self_});
-  }
+  post(*part, ops, env_.writers);
   if (part->open == 0) part->promise.answer(std::move(part->answer));
 }
 
@@ -61,7 +50,6 @@ void project_state::submitted(submit_op& op) {
       answer.rejected.push_back({item.index, std::string{item.record->taskid}, op.failure->text()});
   } else {
     counts_[op.shard] = op.counts;
-    counts_known_[op.shard] = true;
     // What was due at once when it came is ready now, even if the clock was set back meanwhile.
     const auto ready_by = std::max(at.wall, op.at);
     for (std::size_t i = 0; i < op.items.size(); ++i) {

@@ -13,7 +13,8 @@ void project_state::describe(project_query& query) {
   view.ready = queue_.ready();
   view.delayed = queue_.delayed();
   view.processing = queue_.processing();
-  for (const auto& c : counts_) {
+  for (const auto& known : counts_) {
+    const auto c = known.value_or(status_counts{});
     view.counts.active += c.active;
     view.counts.success += c.success;
     view.counts.failed += c.failed;

@@ -22,6 +22,7 @@ public:
   void load(load_op_ptr& op, const project_actor& from, const dispatcher_actor& to) {
     auto& g = *op->for_grant;
     auto batch = std::make_shared<storage::record_batch>();
+    std::vector<task_key> missing;
     std::vector<task_key> keys;
     std::size_t bytes = 0;
     // Positions left empty here are given back to their project by the dispatcher.
@@ -31,7 +32,7 @@ public:
       for (auto i = at; i < end; ++i)
         keys.push_back(g.tokens[op->positions[i]].key);
       auto next = batch->items.size();
-      if (auto done = store().load(keys, *batch, &op->missing); !done) {
+      if (auto done = store().load(keys, *batch, &missing); !done) {
         log_of("storage")->error("shard {}: cannot load tasks to hand out: {}", config_.shard,
                                  done.error().text());
         break;
@@ -45,17 +46,17 @@ public:
         ++next;
       }
     }
+    const auto now = config_.time->now().wall;
     auto lately = std::make_shared<std::vector<active_entry>>();
     const auto first = batch->items.size() - std::min(batch->items.size(), active_per_batch);
     for (auto i = first; i < batch->items.size(); ++i) {
       const auto& t = batch->items[i].record;
-      lately->push_back({config_.time->now().wall, g.facts->name, std::string{t.taskid},
-                         std::string{t.url}, t.status, t.lastcrawltime, t.updatetime,
-                         std::string{t.track}});
+      lately->push_back({now, g.facts->name, std::string{t.taskid}, std::string{t.url}, t.status,
+                         t.lastcrawltime, t.updatetime, std::string{t.track}});
     }
     if (!lately->empty()) self_->send(from, std::move(lately));
-    if (!op->missing.empty())
-      self_->send(from, forget_atom_v, std::make_shared<std::vector<task_key>>(op->missing));
+    if (!missing.empty())
+      self_->send(from, forget_atom_v, std::make_shared<std::vector<task_key>>(missing));
     op->buffer = std::move(batch);
     self_->send(to, loaded_atom_v, std::move(op));
   }
