@@ -120,6 +120,14 @@ public:
   void active_tasks(std::string project, std::size_t limit,
                     reply<std::vector<active_entry>> done) override;
 
+  void send_message(memory, task, reply<bool> done) override {
+    done(fail(errc::unavailable, "send_message", "not in this version"));
+  }
+
+  void counters(counter_set, counter_kind, reply<std::vector<counter_view>> done) override {
+    done(fail(errc::unavailable, "counters", "not in this version"));
+  }
+
   void put_result(std::string project, stored_result entry, reply<bool> done) override {
     const auto found = projects_->find(project);
     if (!found) return done(tl::unexpected(no_such_project(project)));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/counters.hpp"
 #include "core/lease.hpp"
 #include "core/lifecycle.hpp"
 #include "core/project.hpp"
@@ -180,6 +181,17 @@ struct result_page {
   std::string next;
 };
 
+/// pyspider's counter windows; `five_minutes_time` holds seconds that crawls took, the others
+/// events, and `all` the states of the project's tasks.
+enum class counter_set : std::uint8_t { five_minutes_time, five_minutes, hour, day, all };
+
+/// One project's counters in one window. A project that counted nothing is left out of an answer.
+struct counter_view {
+  std::string project;
+  event_values events; ///< not of five_minutes_time; of `all`: pending, success, failed
+  time_values times;   ///< of five_minutes_time
+};
+
 struct shard_view {
   std::uint64_t tasks = 0, active = 0, results = 0;
   std::uint64_t file_bytes = 0, used_bytes = 0, map_bytes = 0, last_lsn = 0;
@@ -230,6 +242,10 @@ public:
   virtual void start_project(std::string name, reply<submit_answer> done) = 0;
 
   virtual void submit(submit_request request, reply<submit_answer> done) = 0;
+  /// pyspider's `send_task`: a message for the project's next consumer, handed out once, ahead of
+  /// the queue and whatever rate, pause or status say. Stored nowhere, carries no lease. Answers
+  /// `true` when it waits for a consumer; `unavailable` when too many wait already.
+  virtual void send_message(memory buffer, task message, reply<bool> done) = 0;
   virtual std::unique_ptr<lease_wait> lease(lease_request request, reply<lease_answer> done) = 0;
   virtual void report(report_request request, reply<report_answer> done) = 0;
   virtual void extend(leases_request request, reply<leases_answer> done) = 0;
@@ -241,6 +257,9 @@ public:
   /// What happened lately, newest first (pyspider's active tasks). Empty name = all projects.
   virtual void active_tasks(std::string project, std::size_t limit,
                             reply<std::vector<active_entry>> done) = 0;
+  /// What every project counted, in order of names.
+  virtual void counters(counter_set set, counter_kind kind,
+                        reply<std::vector<counter_view>> done) = 0;
   virtual void put_result(std::string project, stored_result entry, reply<bool> done) = 0;
   virtual void get_result(std::string project, std::string taskid, reply<stored_result> done) = 0;
   virtual void list_results(std::string project, std::string cursor, std::size_t limit,

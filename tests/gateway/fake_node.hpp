@@ -74,6 +74,18 @@ public:
     }
     done(std::move(a));
   }
+  void send_message(actors::memory, task message, actors::reply<bool> done) override {
+    sent.push_back({std::string{message.project}, std::string{message.taskid},
+                    std::string{message.url}, std::string{message.fetch},
+                    std::string{message.process}, std::string{message.track},
+                    std::string{message.sched.extra}, message.sched});
+    done(true);
+  }
+  void counters(actors::counter_set set, counter_kind kind,
+                actors::reply<std::vector<actors::counter_view>> done) override {
+    asked_counters.emplace_back(set, kind);
+    done(counted);
+  }
   std::unique_ptr<actors::lease_wait> lease(actors::lease_request request,
                                             actors::reply<actors::lease_answer> done) override {
     {
@@ -174,6 +186,9 @@ public:
 
   std::map<std::string, project_record> projects;
   std::deque<kept> tasks;
+  std::deque<kept> sent; ///< messages
+  std::vector<std::pair<actors::counter_set, counter_kind>> asked_counters;
+  std::vector<actors::counter_view> counted;
   std::vector<std::string> reports;
   std::map<std::string, actors::stored_result> results;
   std::optional<error> failure;
