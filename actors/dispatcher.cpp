@@ -94,8 +94,9 @@ public:
       auto& wait = w->second;
       wait.grants -= 1;
       wait.loads += g->loads;
-      wait.free += g->credit - static_cast<std::uint32_t>(g->tokens.size());
-      if (!g->tokens.empty()) wait.got.push_back(g);
+      wait.free += g->credit - static_cast<std::uint32_t>(g->tokens.size() + g->messages.size());
+      wait.tasks += g->messages.size();
+      if (!g->tokens.empty() || !g->messages.empty()) wait.got.push_back(g);
       // This consumer first, elsewhere; what the project has left goes to who waits longest.
       if (!wait.gone) match(g->ticket, wait);
     }
@@ -274,6 +275,10 @@ private:
     lease_answer all;
     all.tasks.reserve(w.tasks);
     for (auto& g : w.got) {
+      for (auto& m : g->messages)
+        all.buffers.push_back(std::move(m.buffer));
+      for (auto& t : g->handed_over)
+        all.tasks.push_back(std::move(t));
       std::vector<lease_token> empty;
       for (std::size_t i = 0; i < g->tasks.size(); ++i) {
         if (g->tasks[i].lease.empty())
@@ -281,7 +286,7 @@ private:
         else
           all.tasks.push_back(std::move(g->tasks[i]));
       }
-      give_back(g->project, std::move(empty));
+      give_back(g->project, std::move(empty), {});
       all.buffers.push_back(g->facts);
     }
     for (auto& b : w.buffers)
@@ -291,15 +296,17 @@ private:
 
   void give_back_all(waiting& w) {
     for (auto& g : w.got)
-      give_back(g->project, g->tokens);
+      give_back(g->project, g->tokens, std::move(g->messages));
     w.got.clear();
   }
 
-  void give_back(project_id p, std::vector<lease_token> tokens) {
+  void give_back(project_id p, std::vector<lease_token> tokens, std::vector<message> messages) {
     auto found = projects_.find(p);
-    if (tokens.empty() || found == projects_.end()) return;
-    self_->send(found->second.actor, undo_atom_v,
-                std::make_shared<std::vector<lease_token>>(std::move(tokens)));
+    if ((tokens.empty() && messages.empty()) || found == projects_.end()) return;
+    auto op = std::make_shared<undo_op>();
+    op->tokens = std::move(tokens);
+    op->messages = std::move(messages);
+    self_->send(found->second.actor, undo_atom_v, std::move(op));
   }
 
   /// One timer, for the earliest deadline.

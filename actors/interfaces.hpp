@@ -34,7 +34,8 @@ using stats_op_ptr = ptr<stats_op>;
 using change_project_ptr = ptr<change_project>;
 using drop_project_ptr = ptr<drop_project>;
 using keys_ptr = ptr<std::vector<task_key>>;
-using tokens_ptr = ptr<std::vector<lease_token>>;
+using undo_op_ptr = ptr<undo_op>;
+using send_op_ptr = ptr<send_op>;
 
 } // namespace lycosa::actors
 
@@ -62,7 +63,8 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::stats_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::change_project_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::drop_project_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::keys_ptr))
-CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::tokens_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::undo_op_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::send_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::facts_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::project_id))
 CAF_ADD_ATOM(lycosa, lycosa::actors, cancel_atom, "cancel") // a consumer has gone
@@ -103,7 +105,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::stats_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::change_project_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::drop_project_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::keys_ptr)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::tokens_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::undo_op_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::send_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::facts_ptr)
 
 namespace lycosa::actors {
@@ -126,8 +129,10 @@ using project_actor = caf::typed_actor<
     // Dispatcher: hand out up to `credit` tasks. Answered by granted_atom at once, and by one
     // loaded_atom a shard from the readers.
     caf::reacts_to<grant_ptr>,
-    // Dispatcher: these leases never reached their consumer.
-    caf::reacts_to<undo_atom, tokens_ptr>,
+    // Dispatcher: these leases and messages never reached their consumer.
+    caf::reacts_to<undo_atom, undo_op_ptr>,
+    // Client: hand this to the next consumer, past the queue.
+    caf::reacts_to<send_op_ptr>,
     // Shard reader: these leased tasks have no record any more.
     caf::reacts_to<forget_atom, keys_ptr>,
     // Shard reader: a page of the queue, at start.

@@ -54,6 +54,28 @@ struct leases_part {
   std::vector<item> items;
 };
 
+/// What goes past the queue to the next consumer: a question or a tick of the scheduler, or what a
+/// client has sent. Stored nowhere, handed out once.
+struct message {
+  enum class kind : std::uint8_t { info, tick, sent };
+  kind what = kind::sent;
+  std::int64_t second = 0; ///< of a tick
+  memory buffer;           ///< what `record` points into
+  task record;
+};
+
+/// pyspider's `send_task`.
+struct send_op {
+  message what;
+  promise<bool> done;
+};
+
+/// What was chosen for a consumer that never got it.
+struct undo_op {
+  std::vector<lease_token> tokens;
+  std::vector<message> messages;
+};
+
 struct project_query {
   promise<project_view> done;
 };
@@ -171,6 +193,9 @@ struct scan_op {
   std::size_t limit = 0;
   std::vector<entry> entries;
   status_counts counts; ///< with the first page
+  /// A task to look up along with the first page, and how it stands.
+  std::optional<task_hash> watch;
+  std::optional<task_slot> watched;
   std::optional<error> failure;
 };
 
@@ -187,6 +212,8 @@ struct grant {
   bool more = false;       ///< it could hand out more right now
   std::uint32_t loads = 0; ///< load_ops on their way to the dispatcher
   std::vector<lease_token> tokens;
+  std::vector<message> messages;
+  std::vector<leased_task> handed_over; ///< the messages as their consumer gets them
   // filled in by the shard readers, each its own positions
   std::vector<leased_task> tasks;
 };

@@ -120,8 +120,20 @@ public:
   void active_tasks(std::string project, std::size_t limit,
                     reply<std::vector<active_entry>> done) override;
 
-  void send_message(memory, task, reply<bool> done) override {
-    done(fail(errc::unavailable, "send_message", "not in this version"));
+  void send_message(memory buffer, task what, reply<bool> done) override {
+    const auto found = projects_->find(what.project);
+    if (!found) return done(tl::unexpected(no_such_project(std::string{what.project})));
+    if (!found->actor) return done(tl::unexpected(no_actor(*found)));
+    auto op = std::make_shared<send_op>();
+    op->what.buffer = std::move(buffer);
+    op->what.record = what;
+    op->done = promise<bool>{std::move(done)};
+    caf::anon_send(found->actor, std::move(op));
+  }
+
+  std::shared_ptr<void> input_pending() override {
+    inputs_->fetch_add(1);
+    return {inputs_.get(), [inputs = inputs_](void*) { inputs->fetch_sub(1); }};
   }
 
   void counters(counter_set, counter_kind, reply<std::vector<counter_view>> done) override {
@@ -216,6 +228,8 @@ private:
   std::shared_ptr<registry> projects_ = std::make_shared<registry>();
   std::shared_ptr<std::atomic<std::uint64_t>> loading_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<std::atomic<std::uint64_t>> inputs_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::vector<shard_writer_actor> writers_;
   std::vector<shard_reader_actor> readers_;
   catalog_actor catalog_;
@@ -236,6 +250,9 @@ result<void> local_node::start(const node_config& config) {
   env.inqueue_limit = config.inqueue_limit;
   env.active_tasks = config.active_tasks;
   env.loading = loading_;
+  env.inputs = inputs_;
+  env.tick_catch_up = config.tick_catch_up;
+  env.finish_delay = config.finish_delay;
   readers_.resize(n);
   for (std::size_t i = n; i-- > 0;) { // the last first: each knows the next
     const auto shard = static_cast<std::uint16_t>(i);

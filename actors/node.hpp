@@ -220,7 +220,9 @@ struct node_config {
   usec processing_timeout = std::chrono::minutes{10};  ///< how long a lease lasts
   std::uint64_t inqueue_limit = 0;                     ///< of every project; 0 = none
   usec delete_time = std::chrono::hours{24};
-  std::size_t active_tasks = 100; ///< entries kept a project of what happened lately
+  usec tick_catch_up = std::chrono::minutes{1}; ///< ticks missed for longer are dropped
+  usec finish_delay = std::chrono::seconds{1};  ///< a project is dry for so long before on_finished
+  std::size_t active_tasks = 100;               ///< entries kept a project of what happened lately
   retry_policy default_retry;
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
@@ -257,6 +259,10 @@ public:
   /// What happened lately, newest first (pyspider's active tasks). Empty name = all projects.
   virtual void active_tasks(std::string project, std::size_t limit,
                             reply<std::vector<active_entry>> done) = 0;
+  /// Says that tasks for this node wait elsewhere (a message queue, a list being read): while the
+  /// returned object lives, no project is taken for finished.
+  [[nodiscard]] virtual std::shared_ptr<void> input_pending() = 0;
+
   /// What every project counted, in order of names.
   virtual void counters(counter_set set, counter_kind kind,
                         reply<std::vector<counter_view>> done) = 0;

@@ -22,7 +22,10 @@ project_state::project_state(project_actor::pointer self, project_environment en
                              facts_ptr facts, supervisor_actor parent)
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
-      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()) {}
+      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
+      ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
+  note_facts(env_.time->now());
+}
 
 project_state::~project_state() {
   if (loading()) env_.loading->fetch_sub(1);
@@ -39,6 +42,8 @@ void project_state::load() {
     op->project = facts_->id;
     op->shard = s;
     op->limit = scan_page;
+    if (const auto hash = hash_task(facts_->name, on_finished_id); shard_of(hash, shards()) == s)
+      op->watch = hash;
     self_->send(env_.readers[s], std::move(op), project_actor{self_});
   }
 }
@@ -53,6 +58,7 @@ void project_state::loaded(scan_op_ptr op) {
   if (!op->after && !counts_[op->shard]) {
     counts_[op->shard] = op->counts;
   }
+  if (!op->after) remember_finished(*op);
   const auto at = now();
   if (phase_ == phase::running) {
     for (const auto& e : op->entries)
@@ -91,11 +97,13 @@ std::string_view project_state::closed() const {
   case project_status::running:
     break;
   }
+  if (info_.pending()) return "waiting for the script's answer to _on_get_info";
   if (facts_->burst < 1) return "the project's burst is below 1";
   return {};
 }
 
 bool project_state::can_give(mono_time at) {
+  if (!outbox_.empty() && phase_ == phase::running && !draining_) return true;
   return closed().empty() && queue_.ready() > 0 && bucket_.available(at) >= 1;
 }
 
@@ -109,6 +117,8 @@ std::uint64_t project_state::next_arrival(wall_time at) {
 
 void project_state::settle_down() {
   const auto at = now();
+  look_at_messages(at);
+  finish_if_drained(at);
   if (!hungry_ && can_give(at.mono)) {
     hungry_ = true;
     self_->send(env_.dispatch, hungry_atom_v, facts_->id, project_actor{self_});
@@ -119,6 +129,7 @@ void project_state::settle_down() {
   if (const auto deadline = queue_.next_deadline()) next = std::min(next, *deadline);
   if (!hungry_ && queue_.ready() > 0 && closed().empty())
     if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
+  if (const auto message = next_message(at)) next = std::min(next, *message);
   if (!erase_again_.empty()) next = std::min(next, at.mono + retry_after_failure);
   if (next != mono_time::max()) arm(next);
 }
@@ -143,6 +154,7 @@ void project_state::wake() {
 void project_state::change(facts_ptr facts) {
   facts_ = std::move(facts);
   bucket_.set(facts_->rate, facts_->burst, now().mono);
+  note_facts(now());
   hungry_ = false; // what the dispatcher knew may be wrong in either direction
   settle_down();
 }
@@ -154,6 +166,7 @@ void project_state::drop() {
   if (phase_ == phase::deleting) return;
   phase_ = phase::deleting;
   queue_.clear();
+  outbox_.clear();
   held_reports_.clear();
   erasing_shards_ = shards();
   for (std::uint16_t s = 0; s < shards(); ++s)
@@ -209,7 +222,8 @@ project_actor::behavior_type project_behavior(project_actor::pointer self,
       [state](done_atom, report_op_ptr& op) { state->reported(*op); },
       [state](leases_part_ptr& part) { state->change_leases(*part); },
       [state](const grant_ptr& g) { state->hand_out(g); },
-      [state](undo_atom, const tokens_ptr& tokens) { state->undo(*tokens); },
+      [state](undo_atom, const undo_op_ptr& op) { state->undo(*op); },
+      [state](send_op_ptr& op) { state->send(*op); },
       [state](forget_atom, const keys_ptr& keys) { state->forget(*keys); },
       [state](done_atom, scan_op_ptr& op) { state->loaded(std::move(op)); },
       [state](facts_ptr& f) { state->change(std::move(f)); },

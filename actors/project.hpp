@@ -21,6 +21,11 @@ struct project_environment {
   std::size_t active_tasks = 100;                      ///< entries kept of what happened lately
   std::uint64_t inqueue_limit = 0;                     ///< where a project sets none; 0 = none
   std::shared_ptr<std::atomic<std::uint64_t>> loading; ///< projects whose queue is being read
+  /// Sources of tasks that hold some the node has not been given yet; not null.
+  std::shared_ptr<std::atomic<std::uint64_t>> inputs =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
+  usec tick_catch_up = std::chrono::minutes{1}; ///< see tick_plan
+  usec finish_delay = std::chrono::seconds{1};  ///< see drain_watch
   /// Last lease number given out; outlives the actor, so that a restarted one goes on from there
   /// and no two leases of an epoch are alike. Of its own for every project.
   std::shared_ptr<std::atomic<std::uint32_t>> last_lease;

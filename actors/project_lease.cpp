@@ -8,9 +8,11 @@ void project_state::hand_out(const grant_ptr& g) {
   const auto at = now();
   queue_.expire(at);
   queue_.check_due(at.wall);
+  look_at_messages(at);
+  g->messages = take_messages(g->credit, at);
   std::uint64_t n = 0;
   if (closed().empty()) {
-    n = std::min<std::uint64_t>(g->credit, queue_.ready());
+    n = std::min<std::uint64_t>(g->credit - g->messages.size(), queue_.ready());
     n = bucket_.take(n, at.mono);
   }
   const auto consumer = n > 0 ? std::make_shared<const std::string>(g->consumer) : nullptr;
@@ -21,6 +23,7 @@ void project_state::hand_out(const grant_ptr& g) {
     const auto lease = queue_.lease(at, env_.processing_timeout, consumer);
     if (!lease) break; // cannot be: ready() said there is one
     touch(lease->key);
+    if (lease->key != finished_key_) drain_.selected();
     // The generation is filled in by the shard reader, from the record it hands over.
     g->tokens.push_back({facts_->id, lease->key, lease->number, 0, epoch_of(lease->key)});
     auto& load = loads[lease->key.shard()];
@@ -33,6 +36,8 @@ void project_state::hand_out(const grant_ptr& g) {
   }
   env_.last_lease->store(queue_.last_lease(), std::memory_order_relaxed);
   g->tasks.resize(g->tokens.size());
+  for (const auto& m : g->messages)
+    g->handed_over.push_back(hand_over(m));
   g->more = can_give(at.mono);
   hungry_ = g->more;
   // First this, then the loads: the dispatcher must know of a grant's bodies before they come.
@@ -43,9 +48,11 @@ void project_state::hand_out(const grant_ptr& g) {
   settle_down();
 }
 
-void project_state::undo(const std::vector<lease_token>& tokens) {
+void project_state::undo(undo_op& op) {
   const auto at = now();
-  for (const auto& token : tokens) {
+  for (auto m = op.messages.rbegin(); m != op.messages.rend(); ++m)
+    outbox_.push_front(std::move(*m));
+  for (const auto& token : op.tokens) {
     if (!queue_.holds(token, epoch_of(token.key))) continue;
     queue_.release(token.key, usec{0}, at.wall);
     bucket_.give_back(1);

@@ -34,6 +34,7 @@ void project_state::report(report_part_ptr part) {
   if (loading()) {
     // The queue is not complete yet: a task it does not know may still come.
     for (const auto& item : part->items) {
+      if (item.pack.taskid == get_info_id) continue;
       if (item.lease && queue_.contains(item.lease->key)) continue;
       held_reports_.push_back(std::move(part));
       return;
@@ -44,7 +45,9 @@ void project_state::report(report_part_ptr part) {
   std::vector<find_op_ptr> finds(shards());
   for (std::uint32_t i = 0; i < part->items.size(); ++i) {
     const auto& item = part->items[i];
-    if (item.lease) {
+    if (item.pack.taskid == get_info_id) {
+      answered_info(*part, item);
+    } else if (item.lease) {
       const auto& token = *item.lease;
       if (token.project != facts_->id || token.key.shard() >= shards()) {
         reject(*part, item, stale);

@@ -1,6 +1,10 @@
 #pragma once
 
 #include "actors/project.hpp"
+#include "core/messages/drain_watch.hpp"
+#include "core/messages/info_request.hpp"
+#include "core/messages/names.hpp"
+#include "core/messages/tick_plan.hpp"
 #include "core/task_queue.hpp"
 #include "core/token_bucket.hpp"
 
@@ -12,7 +16,8 @@
 namespace lycosa::actors {
 
 /// The state of a PROJECT and its handlers. Internal to the project actor; split over
-/// project_submit.cpp, project_report.cpp, project_lease.cpp and project.cpp (start, wake, end).
+/// project_submit.cpp, project_report.cpp, project_lease.cpp, project_messages.cpp (what goes past
+/// the queue) and project.cpp (start, wake, end).
 class project_state {
 public:
   project_state(project_actor::pointer self, project_environment environment, facts_ptr facts,
@@ -30,9 +35,12 @@ public:
 
   // project_lease.cpp
   void hand_out(const grant_ptr& g);
-  void undo(const std::vector<lease_token>& tokens);
+  void undo(undo_op& op);
   void forget(const std::vector<task_key>& keys);
   void change_leases(leases_part& part);
+
+  // project_messages.cpp
+  void send(send_op& op);
 
   // project_view.cpp
   void describe(project_query& query);
@@ -66,6 +74,20 @@ private:
   [[nodiscard]] std::string_view closed() const;
   [[nodiscard]] bool can_give(mono_time at);
   [[nodiscard]] std::uint64_t next_arrival(wall_time at);
+
+  // project_messages.cpp
+  void note_facts(instant at);
+  void look_at_messages(instant at);
+  std::vector<message> take_messages(std::size_t credit, instant at);
+  void answered_info(report_part& part, const report_item& item);
+  [[nodiscard]] leased_task hand_over(const message& m) const;
+  [[nodiscard]] message make_message(message::kind what, std::int64_t second) const;
+  [[nodiscard]] std::optional<mono_time> next_message(instant at) const;
+  void remember_finished(const scan_op& op);
+  void finish_if_drained(instant at);
+  [[nodiscard]] bool drained() const;
+  void queue_on_finished();
+  void queued_on_finished(const submit_op& op);
 
   /// After any change: tells the dispatcher if something can be handed out now, and arms the timer
   /// for the moment at which something will be.
@@ -119,6 +141,16 @@ private:
   std::deque<active_entry> active_; ///< newest first
   bool hungry_ = false;             ///< the dispatcher knows that we can hand out
   std::set<mono_time> armed_;       ///< timers that have not fired
+
+  info_request info_;
+  tick_plan ticks_;
+  std::deque<message> outbox_;
+  drain_watch drain_;
+  std::optional<task_key> finished_key_; ///< of the `on_finished` task, once known
+  std::optional<task_slot> finished_;    ///< how it stood when the node started
+  submit_part_ptr finishing_;            ///< it is being queued
+  wall_time last_settled_{};             ///< of any task, before the node started
+  std::uint16_t scanned_shards_ = 0;
 
   phase phase_ = phase::running;
   bool draining_ = false;

@@ -82,6 +82,7 @@ void project_state::submitted(submit_op& op) {
     }
     if (phase_ == phase::deleting) queue_.clear();
   }
+  if (op.part == finishing_) queued_on_finished(op);
   settle_down(); // before the answer: a client that then asks for a lease finds its tasks
   if (--part.open == 0) part.promise.answer(std::move(answer));
   op_back();

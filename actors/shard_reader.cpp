@@ -1,6 +1,7 @@
 #include "actors/shard_reader.hpp"
 
 #include "actors/log.hpp"
+#include "core/messages/crawl_config.hpp"
 #include "storage/store.hpp"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ public:
   void load(load_op_ptr& op, const project_actor& from, const dispatcher_actor& to) {
     auto& g = *op->for_grant;
     auto batch = std::make_shared<storage::record_batch>();
+    const crawl_config config{g.facts->crawl_config};
     std::vector<task_key> missing;
     std::vector<task_key> keys;
     std::size_t bytes = 0;
@@ -42,6 +44,7 @@ public:
         const auto position = op->positions[i];
         if (batch->items[next].key != g.tokens[position].key) continue;
         hand_over(g, position, batch->items[next].record);
+        if (!config.empty()) join(config, g.tasks[position].record, *batch);
         bytes += size_of(batch->items[next].record);
         ++next;
       }
@@ -72,6 +75,10 @@ public:
           op->counts = *counts;
         else
           op->failure = counts.error();
+        const storage::task_ref ref{op->project, op->watch.value_or(task_hash{})};
+        if (auto known = op->watch ? store().find({&ref, 1}, {&op->watched, 1}) : result<void>{};
+            !known)
+          op->failure = known.error();
       }
     } else {
       op->failure = found.error();
@@ -188,6 +195,17 @@ private:
     slot.group = g.facts->group;
     slot.project_md5sum = g.facts->script_md5;
     slot.project_updatetime = g.facts->updatetime;
+  }
+
+  static void join(const crawl_config& config, task& t, storage::record_batch& batch) {
+    std::string joined;
+    const auto keep = [&] {
+      auto* at = reinterpret_cast<char*>(batch.allocate(joined.size()));
+      std::ranges::copy(joined, at);
+      return std::string_view{at, joined.size()};
+    };
+    if (config.join_fetch(t.fetch, joined)) t.fetch = keep();
+    if (config.join_process(t.process, joined)) t.process = keep();
   }
 
   storage::shard_store& store() { return *config_.store; }

@@ -167,6 +167,14 @@ std::vector<key_info> make_keys() {
        "A project that is STOP, has `delete` in its group and has not changed for so long is "
        "deleted with its tasks.",
        "", 0, 3650 * day},
+      {"scheduler", "tick_catch_up", AT(scheduler.tick_catch_up),
+       "Ticks (`_on_cronjob`) that could not be sent in time are made up for when they are at most "
+       "this old; older ones are dropped and reported in the log.",
+       "", 0, day},
+      {"scheduler", "finish_delay", AT(scheduler.finish_delay),
+       "A project gets `on_finished` when nothing of it has been queued, delayed, handed out or on "
+       "its way in for so long. Processors may report a page before they submit its links.",
+       "", 0, hour},
       {"scheduler", "default_retry_delay", AT(scheduler.default_retry_delay),
        "Delay before each retry of a failed task, by the number of failures before it; \"\" is for "
        "all others. For projects that set no retry_delay. What is written here replaces the whole "

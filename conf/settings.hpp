@@ -82,6 +82,8 @@ struct scheduler_settings {
   std::uint64_t inqueue_limit = 0;
   std::uint64_t exception_limit = 3;
   usec delete_time = std::chrono::hours{24};
+  usec tick_catch_up = std::chrono::minutes{1};
+  usec finish_delay = std::chrono::seconds{1};
   retry_policy default_retry_delay;
   usec processing_timeout = std::chrono::minutes{10};
   std::uint64_t fail_pause_num = 10;

@@ -46,6 +46,8 @@ struct project_record {
   usec min_tick{};                   ///< 0 = no ticks
   std::optional<retry_policy> retry; ///< none = scheduler.default_retry_delay
   std::string crawl_config;          ///< JSON object text or empty
+  /// The script whose answer to `_on_get_info` is in force (core/messages/info_request.hpp).
+  std::string info_md5;
   std::uint64_t queue_limit = 0; ///< queued + delayed + leased at most; 0 = scheduler.inqueue_limit
   wall_time updatetime{};
   bool deleting = false; ///< its tasks are being removed; it takes and gives nothing
@@ -71,6 +73,9 @@ struct project_patch {
   std::optional<retry_policy> retry;
   std::optional<std::string> crawl_config;
   std::optional<std::uint64_t> queue_limit;
+  /// Set with a script's answer to `_on_get_info`. No change of the project: updatetime, by which
+  /// processors know that they must load the script again, stays.
+  std::optional<std::string> info_md5;
 };
 
 /// Applies a patch. Errors name the field. `now` becomes updatetime. A rate without a burst keeps

@@ -65,6 +65,7 @@ struct status_counts {
   std::int64_t success = 0;
   std::int64_t failed = 0;
   std::int64_t bad = 0;
+  wall_time last_settled{}; ///< when a task last ceased to be ACTIVE; the epoch = never
 };
 
 } // namespace lycosa

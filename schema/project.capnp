@@ -29,6 +29,9 @@ struct Project {
 
   retry @14 :RetryPolicy;
   # Null = the node's default.
+
+  infoMd5 @15 :Text;
+  # The script whose answer to _on_get_info is in force.
 }
 
 struct RetryPolicy {

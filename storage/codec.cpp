@@ -204,6 +204,7 @@ std::string encode_project(const project_record& p) {
   if (!p.script_md5.empty()) fill(out.initScriptMd5(length(p.script_md5)), p.script_md5);
   if (!p.comments.empty()) fill(out.initComments(length(p.comments)), p.comments);
   if (!p.crawl_config.empty()) fill(out.initCrawlConfig(length(p.crawl_config)), p.crawl_config);
+  if (!p.info_md5.empty()) fill(out.initInfoMd5(length(p.info_md5)), p.info_md5);
   if (p.retry) {
     auto retry = out.initRetry();
     retry.setOtherwise(p.retry->otherwise.count());
@@ -242,6 +243,7 @@ result<project_record> decode_project(std::string_view bytes) {
     p.script_md5 = view(in.getScriptMd5());
     p.comments = view(in.getComments());
     p.crawl_config = view(in.getCrawlConfig());
+    p.info_md5 = view(in.getInfoMd5());
     if (in.hasRetry()) {
       retry_policy policy;
       policy.otherwise = usec{in.getRetry().getOtherwise()};

@@ -4,6 +4,7 @@
 #include "core/task.hpp"
 #include "storage/store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -156,19 +157,28 @@ struct active_value {
   }
 };
 
-/// Value of `counts`.
+/// Value of `counts`. Format 1 had no `last_settled`.
 struct counts_value {
-  static constexpr std::size_t bytes = 32;
+  static constexpr std::size_t bytes = 40;
+  static constexpr std::size_t bytes_of_format_1 = 32;
+  static bool fits(std::size_t n) { return n == bytes || n == bytes_of_format_1; }
   static void write(const status_counts& c, std::byte* at) {
     put_little(at, c.active);
     put_little(at + 8, c.success);
     put_little(at + 16, c.failed);
     put_little(at + 24, c.bad);
+    put_little(at + 32, c.last_settled.time_since_epoch().count());
   }
-  static status_counts read(const void* from) {
+  /// Precondition: `fits(size)`.
+  static status_counts read(const void* from, std::size_t size) {
     const auto* b = static_cast<const std::byte*>(from);
-    return {get_little<std::int64_t>(b), get_little<std::int64_t>(b + 8),
-            get_little<std::int64_t>(b + 16), get_little<std::int64_t>(b + 24)};
+    status_counts c{get_little<std::int64_t>(b),
+                    get_little<std::int64_t>(b + 8),
+                    get_little<std::int64_t>(b + 16),
+                    get_little<std::int64_t>(b + 24),
+                    {}};
+    if (size == bytes) c.last_settled = wall_time{usec{get_little<std::int64_t>(b + 32)}};
+    return c;
   }
 };
 
@@ -185,6 +195,23 @@ inline std::int64_t& count_of(status_counts& c, task_status s) {
     break;
   }
   return c.bad;
+}
+
+/// Adds a transaction's changes to what is stored.
+inline void add_counts(status_counts& c, const status_counts& change) {
+  c.active += change.active;
+  c.success += change.success;
+  c.failed += change.failed;
+  c.bad += change.bad;
+  c.last_settled = std::max(c.last_settled, change.last_settled);
+}
+
+/// The change that an update of a record causes.
+inline void count_update(status_counts& c, task_status old, const task& record) {
+  if (old == record.status) return;
+  --count_of(c, old);
+  ++count_of(c, record.status);
+  if (old == task_status::active) c.last_settled = std::max(c.last_settled, record.updatetime);
 }
 
 /// Every status, in the order of their numbers.

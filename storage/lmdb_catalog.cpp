@@ -86,7 +86,8 @@ result<void> lmdb_catalog::start(const lmdb_catalog_options& options) {
       return write_identity(*env_, txn, env_->table(meta), id_);
     }
     ++id_.epoch;
-    return write_epoch(*env_, txn, env_->table(meta), id_.epoch);
+    id_.format = format_version;
+    return write_identity(*env_, txn, env_->table(meta), id_);
   });
 }
 

@@ -100,8 +100,10 @@ result<void> lmdb_shard::start() {
     if (mdb_get(*txn, env_->table(meta), &k, &v) != 0 || v.mv_size != state::bytes)
       return give_up({errc::corrupt, std::string(name()), "its counters are missing"});
     state_ = state::read(v.mv_data);
+    // The whole identity: what is written from now on is of this version's format.
     ++id_.epoch;
-    if (auto ok = write_epoch(*env_, *txn, env_->table(meta), id_.epoch); !ok)
+    id_.format = format_version;
+    if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
       return give_up(ok.error());
   }
   if (int rc = mdb_txn_commit(*txn); rc != 0) return lmdb::failed(rc, name());
@@ -295,8 +297,8 @@ result<status_counts> lmdb_shard::counts(project_id project) {
   const int rc = mdb_get(txn->get(), env_->table(counts_), &k, &v);
   if (rc == MDB_NOTFOUND) return status_counts{};
   if (rc != 0) return lmdb::failed(rc, name());
-  if (v.mv_size != counts_value::bytes) return odd_entry(name(), "counts");
-  return counts_value::read(v.mv_data);
+  if (!counts_value::fits(v.mv_size)) return odd_entry(name(), "counts");
+  return counts_value::read(v.mv_data, v.mv_size);
 }
 
 result<std::optional<result_entry>> lmdb_shard::get_result(const task_ref& ref) {

@@ -193,8 +193,7 @@ result<void> lmdb_txn::update(const task_ref& ref, task_key key, task_status old
     if (rc == MDB_NOTFOUND)
       return failure({errc::internal, "task", "updated from a status that it does not have"});
     if (rc != 0) return failure(rc);
-    --count_of(delta(ref.project), old);
-    ++count_of(delta(ref.project), record.status);
+    count_update(delta(ref.project), old, record);
   }
   if (old != record.status || old == task_status::active)
     if (rc = place(ref, seq, record.status, position); rc != 0) return failure(rc);
@@ -304,12 +303,9 @@ result<void> lmdb_txn::write_counts() {
     status_counts c;
     const int rc = cursors_[table::counts_].seek(k, v, MDB_SET);
     if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
-    if (rc == 0 && v.mv_size != counts_value::bytes) return failure(MDB_CORRUPTED);
-    if (rc == 0) c = counts_value::read(v.mv_data);
-    c.active += d.active;
-    c.success += d.success;
-    c.failed += d.failed;
-    c.bad += d.bad;
+    if (rc == 0 && !counts_value::fits(v.mv_size)) return failure(MDB_CORRUPTED);
+    if (rc == 0) c = counts_value::read(v.mv_data, v.mv_size);
+    add_counts(c, d);
     const int done = put(table::counts_, key, counts_value::bytes, 0,
                          [&](std::byte* at) { counts_value::write(c, at); });
     if (done != 0) return failure(done);

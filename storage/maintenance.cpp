@@ -126,10 +126,10 @@ private:
 
   int look_at_counts() {
     const int rc = each(table::counts_, [&](const MDB_val& k, const MDB_val& v) {
-      if (k.mv_size != 4 || v.mv_size != counts_value::bytes)
+      if (k.mv_size != 4 || !counts_value::fits(v.mv_size))
         return problem("an entry of counts has the wrong length");
       const auto project = project_id{get_big<std::uint32_t>(k.mv_data)};
-      auto stored = counts_value::read(v.mv_data);
+      auto stored = counts_value::read(v.mv_data, v.mv_size);
       auto counted = counted_[project];
       counted_.erase(project);
       for (auto s : all_statuses)

@@ -57,8 +57,7 @@ public:
       return fail(errc::internal, "task", "updated from a status that it does not have");
     d_.tasks[key.seq()] = {ref.project, record.status, position, encode(ref, record)};
     d_.index[{ref.project, ref.hash}] = index_of(record, key.seq());
-    --count_of(d_.counts[ref.project], old);
-    ++count_of(d_.counts[ref.project], record.status);
+    count_update(d_.counts[ref.project], old, record);
     changed_ = true;
     return {};
   }
@@ -161,11 +160,7 @@ void memory_shard::apply(tables& d) {
   merge(t_.index, d.index);
   merge(t_.results, d.results);
   for (const auto& [project, c] : d.counts) {
-    auto& into = t_.counts[project];
-    into.active += c.active;
-    into.success += c.success;
-    into.failed += c.failed;
-    into.bad += c.bad;
+    add_counts(t_.counts[project], c);
   }
 }
 

@@ -81,6 +81,7 @@ public:
                     std::string{message.sched.extra}, message.sched});
     done(true);
   }
+  std::shared_ptr<void> input_pending() override { return nullptr; }
   void counters(actors::counter_set set, counter_kind kind,
                 actors::reply<std::vector<actors::counter_view>> done) override {
     asked_counters.emplace_back(set, kind);

@@ -1,10 +1,13 @@
+#include "storage/keys.hpp"
 #include "storage/maintenance.hpp"
+#include "storage/meta.hpp"
 #include "tests/storage/fixture.hpp"
 
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -144,34 +147,62 @@ TEST(data_directory, a_shard_of_another_directory_is_refused) {
   EXPECT_EQ(open_error(options_for(b.path())).code, errc::incompatible);
 }
 
+/// The file's bytes with its format version changed.
+std::string with_format(const fs::path& file, char from, char to) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  // LMDB keeps a key and its value side by side.
+  const std::string old = std::string("format") + from + std::string(3, '\0');
+  std::size_t found = 0;
+  for (auto at = bytes.find(old); at != std::string::npos; at = bytes.find(old, at + 1), ++found)
+    bytes[at + 6] = to;
+  EXPECT_GT(found, 0u);
+  return bytes;
+}
+
+void write_file(const fs::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+constexpr char this_format = static_cast<char>(format_version);
+
 TEST(data_directory, a_newer_format_is_refused_and_left_alone) {
   scratch_dir tmp;
   const auto o = options_for(tmp.path(), 2);
   fill(o, 5);
   const auto file = tmp / "shard-001/data.mdb";
-  std::string bytes;
-  {
-    std::ifstream in(file, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-  }
-  // LMDB keeps a key and its value side by side.
-  const std::string old("format\1\0\0\0", 10);
-  std::size_t found = 0;
-  for (auto at = bytes.find(old); at != std::string::npos; at = bytes.find(old, at + 1), ++found)
-    bytes[at + 6] = 2;
-  ASSERT_GT(found, 0u);
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  const auto bytes = with_format(file, this_format, this_format + 1);
+  write_file(file, bytes);
   const auto e = open_error(o);
   EXPECT_EQ(e.code, errc::incompatible);
-  EXPECT_NE(e.text().find("format 2"), std::string::npos) << e.text();
-  std::ifstream in(file, std::ios::binary);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bytes);
-  in.close();
-  for (auto at = bytes.find("format\2"); at != std::string::npos;
-       at = bytes.find("format\2", at + 1))
-    bytes[at + 6] = 1;
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_NE(e.text().find("format " + std::to_string(this_format + 1)), std::string::npos)
+      << e.text();
+  EXPECT_EQ(with_format(file, this_format + 1, this_format + 1), bytes);
+  write_file(file, with_format(file, this_format + 1, this_format));
   EXPECT_EQ(must(open_data_dir(o))->shards[0]->epoch(), 2u);
+}
+
+TEST(data_directory, an_older_format_is_read_and_becomes_this_one) {
+  scratch_dir tmp;
+  const auto o = options_for(tmp.path(), 2);
+  fill(o, 5);
+  for (const auto* name : {"shard-000/data.mdb", "shard-001/data.mdb", "catalog/data.mdb"})
+    write_file(tmp / name, with_format(tmp / name, this_format, 1));
+  EXPECT_EQ(must(open_data_dir(o))->shards[0]->epoch(), 2u);
+  for (const auto* name : {"shard-000/data.mdb", "shard-001/data.mdb", "catalog/data.mdb"})
+    with_format(tmp / name, this_format, this_format);
+}
+
+TEST(data_directory, counts_of_the_first_format_lack_only_the_time_of_the_last_settling) {
+  std::array<std::byte, counts_value::bytes> b{};
+  counts_value::write({1, 2, 3, 4, wall_time{usec{5}}}, b.data());
+  const auto now = counts_value::read(b.data(), counts_value::bytes);
+  EXPECT_EQ(now.bad, 4);
+  EXPECT_EQ(now.last_settled, wall_time{usec{5}});
+  const auto old = counts_value::read(b.data(), counts_value::bytes_of_format_1);
+  EXPECT_EQ(old.active, 1);
+  EXPECT_EQ(old.bad, 4);
+  EXPECT_EQ(old.last_settled, wall_time{});
 }
 
 TEST(data_directory, a_making_that_was_cut_off_is_begun_again) {

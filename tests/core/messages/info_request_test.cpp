@@ -1,0 +1,79 @@
+#include "core/messages/info_request.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lycosa {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr mono_time at(usec t) {
+  return mono_time{t};
+}
+
+TEST(info_request, a_project_without_a_script_is_not_asked) {
+  info_request r;
+  r.set(false, "", "", at(0s));
+  EXPECT_FALSE(r.pending());
+  EXPECT_FALSE(r.ask(at(1h)));
+}
+
+TEST(info_request, is_put_once_and_waits_for_a_consumer) {
+  info_request r;
+  r.set(true, "a", "", at(0s));
+  EXPECT_TRUE(r.pending());
+  EXPECT_TRUE(r.ask(at(0s)));
+  EXPECT_FALSE(r.ask(at(1h))) << "it waits already";
+  EXPECT_FALSE(r.next());
+}
+
+TEST(info_request, a_lost_answer_is_asked_for_again_with_growing_pauses_for_ever) {
+  info_request r;
+  r.set(true, "a", "", at(0s));
+  mono_time now = at(0s);
+  usec last{0};
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(r.ask(now)) << i;
+    r.handed_out(now);
+    ASSERT_TRUE(r.next());
+    const auto pause = *r.next() - now;
+    EXPECT_GE(pause, last);
+    EXPECT_LE(pause, info_request::longest_pause);
+    EXPECT_FALSE(r.ask(*r.next() - 1us));
+    last = pause;
+    now = *r.next();
+  }
+  EXPECT_EQ(last, info_request::longest_pause);
+  EXPECT_EQ(r.asked(), 20U);
+}
+
+TEST(info_request, the_answer_ends_it_and_a_new_script_begins_it_again) {
+  info_request r;
+  r.set(true, "a", "", at(0s));
+  EXPECT_TRUE(r.ask(at(0s)));
+  r.handed_out(at(0s));
+  r.set(true, "a", "a", at(1s));
+  EXPECT_FALSE(r.pending());
+  r.set(true, "b", "a", at(2s));
+  EXPECT_TRUE(r.pending());
+  EXPECT_TRUE(r.ask(at(2s))) << "at once, without the pauses of the old one";
+  EXPECT_EQ(r.script(), "b");
+}
+
+TEST(info_request, other_changes_of_the_project_do_not_ask_again) {
+  info_request r;
+  r.set(true, "a", "", at(0s));
+  EXPECT_TRUE(r.ask(at(0s)));
+  r.set(true, "a", "", at(1s));
+  EXPECT_FALSE(r.ask(at(1s)));
+}
+
+TEST(info_request, stopping_the_project_ends_it) {
+  info_request r;
+  r.set(true, "a", "", at(0s));
+  r.set(false, "a", "", at(1s));
+  EXPECT_FALSE(r.pending());
+}
+
+} // namespace
+} // namespace lycosa
