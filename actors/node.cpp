@@ -251,6 +251,7 @@ result<void> local_node::start(const node_config& config) {
   env.active_tasks = config.active_tasks;
   env.loading = loading_;
   env.inputs = inputs_;
+  env.get_info_wait = config.get_info_wait;
   env.tick_catch_up = config.tick_catch_up;
   env.finish_delay = config.finish_delay;
   readers_.resize(n);

@@ -220,6 +220,7 @@ struct node_config {
   usec processing_timeout = std::chrono::minutes{10};  ///< how long a lease lasts
   std::uint64_t inqueue_limit = 0;                     ///< of every project; 0 = none
   usec delete_time = std::chrono::hours{24};
+  usec get_info_wait = std::chrono::seconds{3}; ///< longest wait for a script's first answer
   usec tick_catch_up = std::chrono::minutes{1}; ///< ticks missed for longer are dropped
   usec finish_delay = std::chrono::seconds{1};  ///< a project is dry for so long before on_finished
   std::size_t active_tasks = 100;               ///< entries kept a project of what happened lately

@@ -23,7 +23,7 @@ project_state::project_state(project_actor::pointer self, project_environment en
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
       bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
-      ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
+      info_(env_.get_info_wait), ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
   note_facts(env_.time->now());
 }
 
@@ -97,7 +97,7 @@ std::string_view project_state::closed() const {
   case project_status::running:
     break;
   }
-  if (info_.pending()) return "waiting for the script's answer to _on_get_info";
+  if (info_.blocks(now().mono)) return "waiting for the script's answer to _on_get_info";
   if (facts_->burst < 1) return "the project's burst is below 1";
   return {};
 }

@@ -24,6 +24,7 @@ struct project_environment {
   /// Sources of tasks that hold some the node has not been given yet; not null.
   std::shared_ptr<std::atomic<std::uint64_t>> inputs =
       std::make_shared<std::atomic<std::uint64_t>>(0);
+  usec get_info_wait = std::chrono::seconds{3}; ///< see info_request
   usec tick_catch_up = std::chrono::minutes{1}; ///< see tick_plan
   usec finish_delay = std::chrono::seconds{1};  ///< see drain_watch
   /// Last lease number given out; outlives the actor, so that a restarted one goes on from there

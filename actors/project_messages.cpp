@@ -45,12 +45,13 @@ void project_state::note_facts(instant at) {
   info_.set(runs && !facts_->script.empty(), facts_->script_md5, facts_->info_md5, at.mono);
   if (asked && !info_.pending())
     std::erase_if(outbox_, [](const message& m) { return m.what == message::kind::info; });
-  ticks_.set(runs && !info_.pending(), facts_->min_tick, at.wall);
+  ticks_.set(runs && !info_.blocks(at.mono), facts_->min_tick, at.wall);
   if (!runs) std::erase_if(outbox_, [](const message& m) { return m.what == message::kind::tick; });
 }
 
 void project_state::look_at_messages(instant at) {
   if (phase_ != phase::running || draining_) return;
+  ticks_.set(dispatches(facts_->status) && !info_.blocks(at.mono), facts_->min_tick, at.wall);
   if (info_.ask(at.mono)) outbox_.push_back(make_message(message::kind::info, 0));
   auto due = ticks_.take(at.wall);
   for (auto second : due.seconds)
@@ -71,7 +72,7 @@ void project_state::look_at_messages(instant at) {
 
 std::optional<mono_time> project_state::next_message(instant at) const {
   if (phase_ != phase::running || draining_) return std::nullopt;
-  auto next = info_.next();
+  auto next = info_.next(at.mono);
   const auto sooner = [&](std::optional<mono_time> t) {
     if (t && (!next || *t < *next)) next = t;
   };
@@ -160,7 +161,7 @@ void project_state::remember_finished(const scan_op& op) {
 
 bool project_state::drained() const {
   return phase_ == phase::running && !draining_ && !loading() && dispatches(facts_->status)
-         && !facts_->script.empty() && !info_.pending() && queue_.empty() && incoming_ == 0
+         && !facts_->script.empty() && !info_.blocks(now().mono) && queue_.empty() && incoming_ == 0
          && held_reports_.empty() && !finishing_ && env_.inputs->load() == 0;
 }
 

@@ -17,6 +17,7 @@ actors::node_config to_node_config(const conf::settings& s) {
   c.commit_batch = static_cast<std::uint32_t>(s.storage.commit_batch);
   c.processing_timeout = s.scheduler.processing_timeout;
   c.inqueue_limit = s.scheduler.inqueue_limit;
+  c.get_info_wait = s.scheduler.get_info_wait;
   c.tick_catch_up = s.scheduler.tick_catch_up;
   c.finish_delay = s.scheduler.finish_delay;
   c.delete_time = s.scheduler.delete_time;

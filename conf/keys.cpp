@@ -167,6 +167,11 @@ std::vector<key_info> make_keys() {
        "A project that is STOP, has `delete` in its group and has not changed for so long is "
        "deleted with its tasks.",
        "", 0, 3650 * day},
+      {"scheduler", "get_info_wait", AT(scheduler.get_info_wait),
+       "A project with a script is asked for its settings (`_on_get_info`) when it starts or its "
+       "script changes. Its tasks wait so long for the answer, then they go out without; it is "
+       "asked again until it answers. pyspider waits for ever.",
+       "", 0, 3650 * day},
       {"scheduler", "tick_catch_up", AT(scheduler.tick_catch_up),
        "Ticks (`_on_cronjob`) that could not be sent in time are made up for when they are at most "
        "this old; older ones are dropped and reported in the log.",

@@ -82,6 +82,7 @@ struct scheduler_settings {
   std::uint64_t inqueue_limit = 0;
   std::uint64_t exception_limit = 3;
   usec delete_time = std::chrono::hours{24};
+  usec get_info_wait = std::chrono::seconds{3};
   usec tick_catch_up = std::chrono::minutes{1};
   usec finish_delay = std::chrono::seconds{1};
   retry_policy default_retry_delay;

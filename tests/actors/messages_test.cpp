@@ -71,6 +71,18 @@ TEST_F(messages, projects_without_a_script_or_not_running_are_not_asked) {
   EXPECT_TRUE(lease(10).empty());
 }
 
+TEST_F(messages, tasks_of_a_script_that_never_answers_go_out_after_a_while) {
+  scripted("p");
+  submit({make_task("p", "a")});
+  EXPECT_EQ(ids(lease(10)), std::vector<std::string>{"_on_get_info"});
+  auto waiting = ask(10, 1min);
+  advance(2s);
+  EXPECT_FALSE(waiting->answer.has_value());
+  advance(1s);
+  ASSERT_TRUE(waiting->answer.has_value());
+  EXPECT_EQ(ids(waiting->answer->tasks), std::vector<std::string>{"a"});
+}
+
 TEST_F(messages, a_lost_answer_is_asked_for_again) {
   scripted("p");
   EXPECT_EQ(lease(10).size(), 1U);
