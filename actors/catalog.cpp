@@ -1,26 +1,122 @@
+#include "actors/log.hpp"
 #include "actors/supervisor.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
 
 namespace lycosa::actors {
 
-catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catalog_store* store) {
+namespace {
+
+constexpr std::string_view counters_space = "counters";
+constexpr std::size_t counters_page = 1000;
+constexpr usec shortest_pause = std::chrono::seconds{1};
+constexpr int idle_share = 20; ///< writing counters takes at most a twentieth of the time
+
+std::string blob_name(project_id id) {
+  return std::to_string(static_cast<std::uint32_t>(id));
+}
+
+class catalog_state {
+public:
+  catalog_state(catalog_actor::pointer self, storage::catalog_store* store, clock_ptr time)
+      : self_(self), store_(store), time_(std::move(time)) {}
+
+  void change(change_project_ptr& op, const supervisor_actor& from) {
+    if (auto stored = store_->put_project(op->record))
+      op->record = std::move(*stored);
+    else
+      op->failure = stored.error();
+    self_->send(from, done_atom_v, std::move(op));
+  }
+
+  void drop(drop_project_ptr& op, const supervisor_actor& from) {
+    if (op->finally) {
+      auto done = store_->put_blobs(counters_space, {{blob_name(op->record.id), {}}});
+      if (done) done = store_->erase_project(op->record.id);
+      if (!done) op->failure = done.error();
+    } else {
+      op->record.deleting = true;
+      if (auto stored = store_->put_project(op->record); !stored) op->failure = stored.error();
+    }
+    self_->send(from, done_atom_v, std::move(op));
+  }
+
+  // -- counters: told that they have changed, asked for, gathered, written --------------------
+
+  void changed(project_actor who) {
+    if (changed_.empty()) self_->delayed_send(self_, pause_, wake_atom_v);
+    changed_.push_back(std::move(who));
+  }
+
+  void ask() {
+    for (auto& who : std::exchange(changed_, {}))
+      self_->send(who, save_atom_v);
+  }
+
+  void gather(counters_op& op) {
+    if (batch_.empty()) self_->send(self_, flush_atom_v);
+    batch_.emplace_back(blob_name(op.project), std::move(op.bytes));
+  }
+
+  void write() {
+    if (batch_.empty()) return;
+    const auto began = time_->now().mono;
+    const auto done = store_->put_blobs(counters_space, std::exchange(batch_, {}));
+    if (!done && !failing_)
+      log_of("storage")->warn("counters cannot be stored: {}", done.error().text());
+    failing_ = !done;
+    pause_ = std::max<usec>(shortest_pause, idle_share * (time_->now().mono - began));
+  }
+
+  void drain() {
+    write();
+    self_->quit();
+  }
+
+private:
+  catalog_actor::pointer self_;
+  storage::catalog_store* store_;
+  clock_ptr time_;
+  std::vector<project_actor> changed_;
+  std::vector<std::pair<std::string, std::string>> batch_;
+  usec pause_ = shortest_pause;
+  bool failing_ = false;
+};
+
+} // namespace
+
+result<std::map<project_id, project_counters>> read_counters(storage::catalog_store& store) {
+  std::map<project_id, project_counters> all;
+  std::string after;
+  for (;;) {
+    auto page = store.scan_blobs(counters_space, after, counters_page);
+    if (!page) return tl::unexpected(page.error());
+    for (const auto& [name, bytes] : *page) {
+      std::uint32_t id = 0;
+      std::from_chars(name.data(), name.data() + name.size(), id);
+      if (auto counters = project_counters::restore(bytes))
+        all.emplace(project_id{id}, std::move(*counters));
+      else
+        log_of("storage")->warn("the counters of project number {} cannot be read", name);
+    }
+    if (page->size() < counters_page) return all;
+    after = page->back().first;
+  }
+}
+
+catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catalog_store* store,
+                                     clock_ptr time) {
+  auto state = std::make_shared<catalog_state>(self, store, std::move(time));
   return {
-      [self, store](change_project_ptr& op, const supervisor_actor& from) {
-        if (auto stored = store->put_project(op->record))
-          op->record = std::move(*stored);
-        else
-          op->failure = stored.error();
-        self->send(from, done_atom_v, std::move(op));
-      },
-      [self, store](drop_project_ptr& op, const supervisor_actor& from) {
-        if (op->finally) {
-          if (auto done = store->erase_project(op->record.id); !done) op->failure = done.error();
-        } else {
-          op->record.deleting = true;
-          if (auto stored = store->put_project(op->record); !stored) op->failure = stored.error();
-        }
-        self->send(from, done_atom_v, std::move(op));
-      },
-      [self](drain_atom) { self->quit(); },
+      [state](change_project_ptr& op, const supervisor_actor& from) { state->change(op, from); },
+      [state](drop_project_ptr& op, const supervisor_actor& from) { state->drop(op, from); },
+      [state](save_atom, project_actor& who) { state->changed(std::move(who)); },
+      [state](counters_op_ptr& op) { state->gather(*op); },
+      [state](wake_atom) { state->ask(); },
+      [state](flush_atom) { state->write(); },
+      [state](drain_atom) { state->drain(); },
   };
 }
 

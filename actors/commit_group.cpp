@@ -105,6 +105,7 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
 result<void> commit_group::run(storage::write_txn& txn, submit_op& op) {
   const auto n = op.items.size();
   op.outcomes.assign(n, {});
+  op.counted = {}; // of an attempt that failed
   refs_.resize(n);
   slots_.assign(n, std::nullopt);
   order_.resize(n);
@@ -141,6 +142,7 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   auto& out = op.outcomes[i];
   const auto verdict = judge_submit(slot, *item.record, op.at);
   out.what = verdict.outcome;
+  out.reason = verdict.reason;
   if (verdict.outcome == accept_outcome::ignored) return {};
 
   const storage::task_ref ref{op.facts->id, item.hash};
@@ -150,6 +152,7 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
     if (!key) return tl::unexpected(key.error());
     out.key = *key;
     out.position = d.position;
+    op.counted += d.delta;
     return {};
   }
   storage::record_batch stored;
@@ -164,11 +167,13 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
+  op.counted += d.delta;
   return {};
 }
 
 result<void> commit_group::run(storage::write_txn& txn, report_op& op, wall_time now) {
   op.outcomes.assign(op.items.size(), {});
+  op.counted = {};
   for (std::size_t i = 0; i < op.items.size(); ++i)
     if (auto ok = run_one(txn, op, i, now); !ok) return ok;
   return {};
@@ -211,6 +216,7 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
   if (auto ok = txn.update(ref, item.key, stored.status, d.record, d.position); !ok) return ok;
   out.what = d.outcome;
   out.position = d.position;
+  op.counted += d.delta;
   if (i + active_per_batch >= op.items.size())
     out.happened = active_entry{now,
                                 op.facts->name,

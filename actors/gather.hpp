@@ -22,6 +22,8 @@ inline void merge(submit_answer& into, submit_answer&& part) {
   into.created += part.created;
   into.restarted += part.restarted;
   into.ignored += part.ignored;
+  for (const auto& [why, n] : part.ignored_reasons)
+    into.ignored_reasons[why] += n;
   into.cancelled += part.cancelled;
   merge_refusals(into, std::move(part));
 }

@@ -34,6 +34,8 @@ using stats_op_ptr = ptr<stats_op>;
 using change_project_ptr = ptr<change_project>;
 using drop_project_ptr = ptr<drop_project>;
 using keys_ptr = ptr<std::vector<task_key>>;
+using counter_query_ptr = ptr<counter_query>;
+using counters_op_ptr = ptr<counters_op>;
 using undo_op_ptr = ptr<undo_op>;
 using send_op_ptr = ptr<send_op>;
 
@@ -63,6 +65,8 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::stats_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::change_project_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::drop_project_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::keys_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::counter_query_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::counters_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::undo_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::send_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::facts_ptr))
@@ -77,6 +81,10 @@ CAF_ADD_ATOM(lycosa, lycosa::actors, forget_atom, "forget")   // a project, or t
 CAF_ADD_ATOM(lycosa, lycosa::actors, granted_atom, "granted") // a project has used a grant
 CAF_ADD_ATOM(lycosa, lycosa::actors, hungry_atom, "hungry")   // a project could hand out tasks
 CAF_ADD_ATOM(lycosa, lycosa::actors, loaded_atom, "loaded")   // bodies of a grant are there
+CAF_ADD_ATOM(lycosa, lycosa::actors, more_atom, "more")       // to self: the rest of a long list
+CAF_ADD_ATOM(lycosa, lycosa::actors, resume_atom, "resume")   // an operator says: go on
+CAF_ADD_ATOM(lycosa, lycosa::actors, save_atom, "save")       // counters have changed; give them
+CAF_ADD_ATOM(lycosa, lycosa::actors, survey_atom, "survey")   // to self: a minute has passed
 CAF_ADD_ATOM(lycosa, lycosa::actors, undo_atom, "undo")       // leases that were never delivered
 CAF_ADD_ATOM(lycosa, lycosa::actors, wake_atom, "wake") // to self: the moment armed for has come
 CAF_END_TYPE_ID_BLOCK(lycosa)
@@ -105,6 +113,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::stats_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::change_project_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::drop_project_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::keys_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::counter_query_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::counters_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::undo_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::send_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::facts_ptr)
@@ -137,8 +147,17 @@ using project_actor = caf::typed_actor<
     caf::reacts_to<forget_atom, keys_ptr>,
     // Shard reader: a page of the queue, at start.
     caf::reacts_to<done_atom, scan_op_ptr>,
+    // Self: the rest of a list that is too long for one turn, from this item on.
+    caf::reacts_to<more_atom, submit_part_ptr, std::uint32_t>,
+    caf::reacts_to<more_atom, report_part_ptr, std::uint32_t>,
     // Supervisor: the record has changed.
     caf::reacts_to<facts_ptr>,
+    // Supervisor: an operator has set the status; an automatic pause ends.
+    caf::reacts_to<resume_atom>,
+    // Client: what was counted?
+    caf::reacts_to<counter_query_ptr>,
+    // Catalog: the counters, to be stored.
+    caf::reacts_to<save_atom>,
     // Client: how does the project stand?
     caf::reacts_to<project_query_ptr>,
     // Shard reader: these tasks were handed out (the latest of them).
@@ -225,6 +244,8 @@ using supervisor_actor = caf::typed_actor<
     caf::reacts_to<wake_atom>,
     // Self: the back-off of a failed project actor is over.
     caf::reacts_to<wake_atom, project_id>,
+    // Self: time for the log's line about the last minutes.
+    caf::reacts_to<survey_atom>,
     // Client: end every actor, in order, and quit.
     caf::reacts_to<drain_atom>>;
 
@@ -233,6 +254,13 @@ using catalog_actor = caf::typed_actor<
     // Supervisor: store a project; mark or forget a deleted one. Comes back filled in.
     caf::reacts_to<change_project_ptr, supervisor_actor>,
     caf::reacts_to<drop_project_ptr, supervisor_actor>,
+    // Project: its counters have changed since they were last stored. Asked for them (save_atom)
+    // when it is their turn.
+    caf::reacts_to<save_atom, project_actor>,
+    // Project: its counters.
+    caf::reacts_to<counters_op_ptr>,
+    // Self: ask for changed counters; store those that have come.
+    caf::reacts_to<wake_atom>, caf::reacts_to<flush_atom>,
     // Supervisor: quit.
     caf::reacts_to<drain_atom>>;
 

@@ -85,6 +85,12 @@ struct active_query {
   promise<std::vector<active_entry>> done;
 };
 
+struct counter_query {
+  counter_set set = counter_set::five_minutes;
+  counter_kind kind = counter_kind::sum;
+  promise<counter_view> done;
+};
+
 struct task_query {
   std::string taskid;
   promise<task_answer> done;
@@ -109,7 +115,8 @@ struct submit_op {
     accept_outcome what = accept_outcome::ignored;
     task_key key;
     queue_position position;
-    std::string error; ///< not empty: this item alone could not be taken
+    std::string_view reason; ///< why it was ignored; static text
+    std::string error;       ///< not empty: this item alone could not be taken
   };
   std::uint16_t shard = 0;
   facts_ptr facts;
@@ -121,6 +128,7 @@ struct submit_op {
 
   std::vector<outcome> outcomes;
   status_counts counts; ///< of the project in this shard, after the commit
+  counter_delta counted;
   std::optional<error> failure;
 };
 
@@ -149,6 +157,7 @@ struct report_op {
 
   std::vector<outcome> outcomes;
   status_counts counts;
+  counter_delta counted;
   std::optional<error> failure;
 };
 
@@ -266,6 +275,12 @@ struct get_result_op {
 struct stats_op {
   promise<health_view> done;
   health_view view;
+};
+
+/// A project's counters as bytes, for the disk.
+struct counters_op {
+  project_id project{};
+  std::string bytes;
 };
 
 // -- client → supervisor ↔ catalog -------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "actors/node.hpp"
 
+#include "actors/counting.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/log.hpp"
@@ -136,8 +137,9 @@ public:
     return {inputs_.get(), [inputs = inputs_](void*) { inputs->fetch_sub(1); }};
   }
 
-  void counters(counter_set, counter_kind, reply<std::vector<counter_view>> done) override {
-    done(fail(errc::unavailable, "counters", "not in this version"));
+  void counters(counter_set set, counter_kind kind,
+                reply<std::vector<counter_view>> done) override {
+    ask_counters(projects_->all(), set, kind, std::move(done));
   }
 
   void put_result(std::string project, stored_result entry, reply<bool> done) override {
@@ -251,6 +253,8 @@ result<void> local_node::start(const node_config& config) {
   env.active_tasks = config.active_tasks;
   env.loading = loading_;
   env.inputs = inputs_;
+  env.pause = config.pause;
+  env.loop_limit = config.loop_limit;
   env.get_info_wait = config.get_info_wait;
   env.tick_catch_up = config.tick_catch_up;
   env.finish_delay = config.finish_delay;
@@ -277,8 +281,12 @@ result<void> local_node::start(const node_config& config) {
   env.readers = readers_;
   dispatcher_ = system.spawn(dispatcher, time_);
   env.dispatch = dispatcher_;
-  catalog_ = system.spawn<caf::detached>(catalog, data_->catalog.get());
+  catalog_ = system.spawn<caf::detached>(catalog, data_->catalog.get(), time_);
+  env.catalog = catalog_;
+  auto counters = read_counters(*data_->catalog);
+  if (!counters) return tl::unexpected(counters.error());
   supervisor_config s;
+  s.counters = std::move(*counters);
   s.projects = projects_;
   s.environment = std::move(env);
   s.catalog = catalog_;

@@ -3,12 +3,14 @@
 #include "core/counters.hpp"
 #include "core/lease.hpp"
 #include "core/lifecycle.hpp"
+#include "core/pause_rule.hpp"
 #include "core/project.hpp"
 #include "core/result.hpp"
 #include "core/task.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,12 @@ struct item_error {
 
 // -- projects ----------------------------------------------------------------------------------
 
+/// What a project counted: averages of times, sums of events.
+struct counters_view {
+  time_values five_minutes_time;
+  event_values five_minutes, hour, day, all;
+};
+
 struct project_view {
   project_record record;
   bool paused = false; ///< by the operator or by the failure rule
@@ -44,6 +52,8 @@ struct project_view {
   std::uint64_t delayed = 0;
   std::uint64_t processing = 0;
   status_counts counts;
+  counters_view counters;
+  std::uint64_t refused = 0;        ///< tasks that found the queue full, since the node started
   std::optional<wall_time> next_at; ///< when the next queued task may run, if time decides that
   std::string gate; ///< why nothing is handed out right now; empty = something can be
   [[nodiscard]] std::uint64_t size() const { return ready + delayed + processing; }
@@ -70,6 +80,7 @@ struct submit_answer {
   std::uint64_t created = 0;
   std::uint64_t restarted = 0;
   std::uint64_t ignored = 0;
+  std::map<std::string_view, std::uint64_t> ignored_reasons; ///< static text → how many
   std::uint64_t cancelled = 0;
   std::vector<item_error> rejected;
   /// Set when a part could not be written (`no_space`, `unavailable`): the counts tell what was.
@@ -181,6 +192,12 @@ struct result_page {
   std::string next;
 };
 
+/// Totals are the states of tasks, which the store keeps: they cannot drift.
+[[nodiscard]] inline event_values totals(const status_counts& c) {
+  return {static_cast<double>(c.active), static_cast<double>(c.success), 0,
+          static_cast<double>(c.failed + c.bad)};
+}
+
 /// pyspider's counter windows; `five_minutes_time` holds seconds that crawls took, the others
 /// events, and `all` the states of the project's tasks.
 enum class counter_set : std::uint8_t { five_minutes_time, five_minutes, hour, day, all };
@@ -225,6 +242,8 @@ struct node_config {
   usec finish_delay = std::chrono::seconds{1};  ///< a project is dry for so long before on_finished
   std::size_t active_tasks = 100;               ///< entries kept a project of what happened lately
   retry_policy default_retry;
+  pause_settings pause;              ///< of projects whose crawls all fail
+  std::uint32_t loop_limit = 1000;   ///< items of a list that a project looks at in one turn
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
 

@@ -23,7 +23,8 @@ project_state::project_state(project_actor::pointer self, project_environment en
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
       bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
-      info_(env_.get_info_wait), ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
+      pause_(env_.pause), info_(env_.get_info_wait), ticks_(env_.tick_catch_up),
+      drain_(env_.finish_delay) {
   note_facts(env_.time->now());
 }
 
@@ -98,6 +99,7 @@ std::string_view project_state::closed() const {
     break;
   }
   if (info_.blocks(now().mono)) return "waiting for the script's answer to _on_get_info";
+  if (pause_.paused()) return "paused: its last crawls all failed";
   if (facts_->burst < 1) return "the project's burst is below 1";
   return {};
 }
@@ -117,6 +119,7 @@ std::uint64_t project_state::next_arrival(wall_time at) {
 
 void project_state::settle_down() {
   const auto at = now();
+  look_at_pause(at);
   look_at_messages(at);
   finish_if_drained(at);
   if (!hungry_ && can_give(at.mono)) {
@@ -129,6 +132,7 @@ void project_state::settle_down() {
   if (const auto deadline = queue_.next_deadline()) next = std::min(next, *deadline);
   if (!hungry_ && queue_.ready() > 0 && closed().empty())
     if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
+  if (const auto change = pause_.next_change()) next = std::min(next, *change);
   if (const auto message = next_message(at)) next = std::min(next, *message);
   if (!erase_again_.empty()) next = std::min(next, at.mono + retry_after_failure);
   if (next != mono_time::max()) arm(next);
@@ -199,6 +203,7 @@ void project_state::erased(erase_op_ptr op) {
 
 void project_state::drain() {
   draining_ = true;
+  if (counters_dirty_) save_counters();
   ops_out_ += 1;
   op_back();
 }
@@ -226,6 +231,15 @@ project_actor::behavior_type project_behavior(project_actor::pointer self,
       [state](send_op_ptr& op) { state->send(*op); },
       [state](forget_atom, const keys_ptr& keys) { state->forget(*keys); },
       [state](done_atom, scan_op_ptr& op) { state->loaded(std::move(op)); },
+      [state](more_atom, submit_part_ptr& part, std::uint32_t from) {
+        state->submit(std::move(part), from);
+      },
+      [state](more_atom, report_part_ptr& part, std::uint32_t from) {
+        state->report(std::move(part), from);
+      },
+      [state](resume_atom) { state->resume(); },
+      [state](counter_query_ptr& q) { state->count(*q); },
+      [state](save_atom) { state->save_counters(); },
       [state](facts_ptr& f) { state->change(std::move(f)); },
       [state](project_query_ptr& q) { state->describe(*q); },
       [state](active_entries_ptr& e) { state->happened(*e); },

@@ -2,7 +2,9 @@
 
 #include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
+#include "core/counters.hpp"
 #include "core/lifecycle.hpp"
+#include "core/pause_rule.hpp"
 
 #include <atomic>
 #include <memory>
@@ -17,6 +19,7 @@ struct project_environment {
   std::vector<shard_reader_actor> readers;
   std::vector<std::uint64_t> epochs; ///< of the shards, for lease tokens
   dispatcher_actor dispatch;
+  catalog_actor catalog; ///< keeps the counters
   usec processing_timeout = std::chrono::minutes{10};
   std::size_t active_tasks = 100;                      ///< entries kept of what happened lately
   std::uint64_t inqueue_limit = 0;                     ///< where a project sets none; 0 = none
@@ -24,12 +27,16 @@ struct project_environment {
   /// Sources of tasks that hold some the node has not been given yet; not null.
   std::shared_ptr<std::atomic<std::uint64_t>> inputs =
       std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::uint32_t loop_limit = 1000; ///< items of a list that are looked at in one turn
+  pause_settings pause;
   usec get_info_wait = std::chrono::seconds{3}; ///< see info_request
   usec tick_catch_up = std::chrono::minutes{1}; ///< see tick_plan
   usec finish_delay = std::chrono::seconds{1};  ///< see drain_watch
   /// Last lease number given out; outlives the actor, so that a restarted one goes on from there
   /// and no two leases of an epoch are alike. Of its own for every project.
   std::shared_ptr<std::atomic<std::uint32_t>> last_lease;
+  /// What the project counted. Touched by its actor alone, and outlives it.
+  std::shared_ptr<project_counters> counters;
 };
 
 /// Spawn function of a PROJECT. Reads its queue from the shards first; tasks are handed out while

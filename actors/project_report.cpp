@@ -23,15 +23,16 @@ void project_state::reject(report_part& part, const report_item& item, std::stri
   part.answer.rejected.push_back({item.index, std::string{item.pack.taskid}, std::move(why)});
 }
 
-void project_state::report(report_part_ptr part) {
+void project_state::report(report_part_ptr part, std::uint32_t from) {
   if (draining_) return;
   if (phase_ == phase::deleting) {
-    for (const auto& item : part->items)
-      reject(*part, item, "project: is being deleted");
-    part->promise.answer(std::move(part->answer));
+    for (auto i = from; i < part->items.size(); ++i)
+      reject(*part, part->items[i], "project: is being deleted");
+    if (from > 0) part->open -= 1;
+    if (part->open == 0) part->promise.answer(std::move(part->answer));
     return;
   }
-  if (loading()) {
+  if (loading() && from == 0) {
     // The queue is not complete yet: a task it does not know may still come.
     for (const auto& item : part->items) {
       if (item.pack.taskid == get_info_id) continue;
@@ -43,7 +44,8 @@ void project_state::report(report_part_ptr part) {
   const auto at = now().wall;
   std::vector<report_op_ptr> ops(shards());
   std::vector<find_op_ptr> finds(shards());
-  for (std::uint32_t i = 0; i < part->items.size(); ++i) {
+  const auto until = std::min<std::size_t>(part->items.size(), std::size_t{from} + env_.loop_limit);
+  for (auto i = from; i < until; ++i) {
     const auto& item = part->items[i];
     if (item.pack.taskid == get_info_id) {
       answered_info(*part, item);
@@ -65,7 +67,12 @@ void project_state::report(report_part_ptr part) {
       find.hashes.push_back(hash);
     }
   }
+  if (from > 0) part->open -= 1; // the turn that is over
   post(*part, finds, env_.readers);
+  if (until < part->items.size()) {
+    part->open += 1;
+    self_->send(self_, more_atom_v, part, static_cast<std::uint32_t>(until));
+  }
   settle_reports(part, ops);
 }
 
@@ -125,6 +132,7 @@ void project_state::reported(report_op& op) {
   if (op.failure) answer.failure = *op.failure;
   if (!op.failure) {
     counts_[op.shard] = op.counts;
+    counted(op.counted, at.wall);
   }
   for (std::size_t i = 0; i < op.items.size(); ++i) {
     const auto& item = op.items[i];
@@ -145,6 +153,7 @@ void project_state::reported(report_op& op) {
       continue;
     }
     touch(item.key);
+    counted(item.said->pack, out.what, at);
     switch (out.what) {
     case report_outcome::done:
       answer.done += 1;

@@ -25,11 +25,11 @@ public:
   ~project_state();
 
   // project_submit.cpp
-  void submit(submit_part_ptr part);
+  void submit(submit_part_ptr part, std::uint32_t from = 0);
   void submitted(submit_op& op);
 
   // project_report.cpp
-  void report(report_part_ptr part);
+  void report(report_part_ptr part, std::uint32_t from = 0);
   void found(find_op& op);
   void reported(report_op& op);
 
@@ -41,6 +41,11 @@ public:
 
   // project_messages.cpp
   void send(send_op& op);
+
+  // project_counters.cpp
+  void count(counter_query& query);
+  void save_counters();
+  void resume();
 
   // project_view.cpp
   void describe(project_query& query);
@@ -74,6 +79,13 @@ private:
   [[nodiscard]] std::string_view closed() const;
   [[nodiscard]] bool can_give(mono_time at);
   [[nodiscard]] std::uint64_t next_arrival(wall_time at);
+
+  // project_counters.cpp
+  void counted(const counter_delta& delta, wall_time at);
+  void counted(const lycosa::report& r, report_outcome what, instant at);
+  void counters_changed();
+  void look_at_pause(instant at);
+  [[nodiscard]] status_counts states() const;
 
   // project_messages.cpp
   void note_facts(instant at);
@@ -142,6 +154,9 @@ private:
   bool hungry_ = false;             ///< the dispatcher knows that we can hand out
   std::set<mono_time> armed_;       ///< timers that have not fired
 
+  pause_rule pause_;
+  std::uint64_t refused_ = 0;   ///< tasks that found the queue full, since the start
+  bool counters_dirty_ = false; ///< and their keeper knows
   info_request info_;
   tick_plan ticks_;
   std::deque<message> outbox_;

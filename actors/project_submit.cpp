@@ -4,7 +4,9 @@
 
 namespace lycosa::actors {
 
-void project_state::submit(submit_part_ptr part) {
+/// A long list is looked at `loop_limit` items a turn, so that no producer keeps the project from
+/// handing out and settling (pyspider 463, 343).
+void project_state::submit(submit_part_ptr part, std::uint32_t from) {
   if (draining_) return; // its promise answers `unavailable`
   const auto reject = [&](const submit_item& item, std::string why) {
     part->answer.rejected.push_back({item.index, std::string{item.record.taskid}, std::move(why)});
@@ -14,19 +16,23 @@ void project_state::submit(submit_part_ptr part) {
         phase_ == phase::deleting
             ? "project: is being deleted"
             : "project: not started, its status is " + std::string{to_string(facts_->status)};
-    for (const auto& item : part->items)
-      reject(item, why);
-    part->promise.answer(std::move(part->answer));
+    for (auto i = from; i < part->items.size(); ++i)
+      reject(part->items[i], why);
+    if (from > 0) part->open -= 1;
+    if (part->open == 0) part->promise.answer(std::move(part->answer));
     return;
   }
   const auto at = now();
   const auto limit = queue_limit();
   std::vector<submit_op_ptr> ops(shards());
-  for (const auto& item : part->items) {
+  const auto until = std::min<std::size_t>(part->items.size(), std::size_t{from} + env_.loop_limit);
+  for (auto i = from; i < until; ++i) {
+    const auto& item = part->items[i];
     // Commands on tasks that are queued already pass: they do not make the queue longer.
     const bool command = item.record.sched.force_update || item.record.sched.cancel;
     if (limit > 0 && !command && queue_.size() + incoming_ >= limit) {
       reject(item, "project: its queue limit of " + std::to_string(limit) + " is reached");
+      refused_ += 1;
       continue;
     }
     const auto hash = hash_task(facts_->name, item.record.taskid);
@@ -35,7 +41,14 @@ void project_state::submit(submit_part_ptr part) {
     op.items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
     incoming_ += 1;
   }
+  if (from > 0) part->open -= 1; // the turn that is over
   post(*part, ops, env_.writers);
+  if (until < part->items.size()) {
+    part->open += 1;
+    const auto next = static_cast<std::uint32_t>(until);
+    self_->send(self_, more_atom_v, std::move(part), next);
+    return;
+  }
   if (part->open == 0) part->promise.answer(std::move(part->answer));
 }
 
@@ -50,6 +63,7 @@ void project_state::submitted(submit_op& op) {
       answer.rejected.push_back({item.index, std::string{item.record->taskid}, op.failure->text()});
   } else {
     counts_[op.shard] = op.counts;
+    counted(op.counted, at.wall);
     // What was due at once when it came is ready now, even if the clock was set back meanwhile.
     const auto ready_by = std::max(at.wall, op.at);
     for (std::size_t i = 0; i < op.items.size(); ++i) {
@@ -77,6 +91,7 @@ void project_state::submitted(submit_op& op) {
         break;
       case accept_outcome::ignored:
         answer.ignored += 1;
+        answer.ignored_reasons[out.reason] += 1;
         break;
       }
     }

@@ -9,20 +9,23 @@ void project_state::describe(project_query& query) {
   queue_.check_due(at.wall);
   project_view view;
   view.record = *facts_;
-  view.paused = facts_->status == project_status::paused;
+  view.paused = facts_->status == project_status::paused || pause_.paused();
   view.ready = queue_.ready();
   view.delayed = queue_.delayed();
   view.processing = queue_.processing();
-  for (const auto& known : counts_) {
-    const auto c = known.value_or(status_counts{});
-    view.counts.active += c.active;
-    view.counts.success += c.success;
-    view.counts.failed += c.failed;
-    view.counts.bad += c.bad;
-  }
+  view.counts = states();
+  view.refused = refused_;
+  view.counters.five_minutes_time = env_.counters->times(counter_kind::avg, at.wall);
+  view.counters.five_minutes =
+      env_.counters->read(counter_window::five_minutes, counter_kind::sum, at.wall);
+  view.counters.hour = env_.counters->read(counter_window::hour, counter_kind::sum, at.wall);
+  view.counters.day = env_.counters->read(counter_window::day, counter_kind::sum, at.wall);
+  view.counters.all = totals(view.counts);
   const auto why = closed();
   if (!why.empty()) {
     view.gate = why;
+    if (pause_.paused())
+      if (const auto change = pause_.next_change()) view.next_at = at.wall + (*change - at.mono);
   } else if (queue_.ready() > 0) {
     if (bucket_.available(at.mono) < 1) {
       view.gate = "rate";

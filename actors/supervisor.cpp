@@ -1,6 +1,8 @@
 #include "actors/supervisor.hpp"
 
+#include "actors/counting.hpp"
 #include "actors/log.hpp"
+#include "core/counter_line.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -13,6 +15,7 @@ namespace {
 
 /// How long a project actor must run before its earlier failures are forgiven.
 constexpr usec forgive_after = std::chrono::minutes{1};
+constexpr usec survey_pause = std::chrono::minutes{1};
 
 class supervisor_state {
 public:
@@ -28,6 +31,8 @@ public:
         publish(p);
     }
     config_.stored.clear();
+    config_.counters.clear();
+    self_->delayed_send(self_, survey_pause, survey_atom_v);
     arm_deletion();
     if (config_.ready) config_.ready();
   }
@@ -56,6 +61,7 @@ public:
       auto& p = projects_.at(op->record.id);
       p.facts = std::make_shared<const project_record>(op->record);
       if (p.actor) self_->send(p.actor, p.facts);
+      if (p.actor && op->patch.status) self_->send(p.actor, resume_atom_v);
       publish(p);
       answer(op, p);
     }
@@ -112,6 +118,21 @@ public:
       remove(std::move(op));
     }
     arm_deletion();
+  }
+
+  /// The log's line about the last five minutes, each minute while there is something to say.
+  void survey() {
+    if (draining_) return;
+    ask_counters(config_.projects->all(), counter_set::five_minutes, counter_kind::sum,
+                 [](result<std::vector<counter_view>> counted) {
+                   if (!counted) return;
+                   std::vector<std::pair<std::string, event_values>> projects;
+                   for (auto& c : *counted)
+                     projects.emplace_back(std::move(c.project), c.events);
+                   if (const auto line = counter_line(std::move(projects)); !line.empty())
+                     log()->info("{}", line);
+                 });
+    self_->delayed_send(self_, survey_pause, survey_atom_v);
   }
 
   // -- failures ----------------------------------------------------------------------------------
@@ -183,6 +204,7 @@ private:
     std::uint32_t restarts = 0;
     bool deleting = false;
     std::string failed;
+    std::shared_ptr<project_counters> counters;
     std::shared_ptr<std::atomic<std::uint32_t>> last_lease =
         std::make_shared<std::atomic<std::uint32_t>>(0);
   };
@@ -270,6 +292,10 @@ private:
     const auto id = record.id;
     auto& p = projects_[id];
     p.facts = std::make_shared<const project_record>(std::move(record));
+    const auto counted = config_.counters.find(id);
+    p.counters = counted == config_.counters.end()
+                     ? std::make_shared<project_counters>()
+                     : std::make_shared<project_counters>(std::move(counted->second));
     spawn(p);
     return p;
   }
@@ -278,6 +304,7 @@ private:
     p.started = config_.environment.time->now().mono;
     auto environment = config_.environment;
     environment.last_lease = p.last_lease;
+    environment.counters = p.counters;
     p.actor =
         self_->spawn(project_behavior, std::move(environment), p.facts, supervisor_actor{self_});
     self_->monitor(p.actor);
@@ -357,6 +384,7 @@ supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
       [state](forget_atom, project_id id) { state->gone(id); },
       [state](wake_atom) { state->delete_due(); },
       [state](wake_atom, project_id id) { state->restart(id); },
+      [state](survey_atom) { state->survey(); },
       [state](drain_atom) { state->drain(); },
   };
 }

@@ -7,6 +7,7 @@
 #include "storage/catalog.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct supervisor_config {
   std::shared_ptr<registry> projects;
   project_environment environment; ///< what every project actor is given
   catalog_actor catalog;
-  std::vector<project_record> stored; ///< as found in the catalog at start
+  std::vector<project_record> stored;              ///< as found in the catalog at start
+  std::map<project_id, project_counters> counters; ///< likewise
   /// Called once all stored projects are in the registry: only then may requests come, or a known
   /// project would be answered with "no such project".
   std::function<void()> ready;
@@ -31,7 +33,13 @@ struct supervisor_config {
 supervisor_actor::behavior_type supervisor(supervisor_actor::pointer self,
                                            supervisor_config config);
 
-/// Spawn detached: catalog commits block on the disk.
-catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catalog_store* store);
+/// The stored counters of all projects. Those that cannot be read begin anew, and the log says so.
+result<std::map<project_id, project_counters>> read_counters(storage::catalog_store& store);
+
+/// Spawn detached: catalog commits block on the disk. Stores counters that have changed once a
+/// second, less often when that takes long; a kill costs the windows what they counted since (the
+/// totals are the states of tasks and lose nothing).
+catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catalog_store* store,
+                                     clock_ptr time);
 
 } // namespace lycosa::actors

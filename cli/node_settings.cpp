@@ -17,6 +17,10 @@ actors::node_config to_node_config(const conf::settings& s) {
   c.commit_batch = static_cast<std::uint32_t>(s.storage.commit_batch);
   c.processing_timeout = s.scheduler.processing_timeout;
   c.inqueue_limit = s.scheduler.inqueue_limit;
+  c.loop_limit = static_cast<std::uint32_t>(s.scheduler.loop_limit);
+  c.pause.fail_num = static_cast<int>(s.scheduler.fail_pause_num);
+  c.pause.pause_time = s.scheduler.pause_time;
+  c.pause.check_num = static_cast<int>(s.scheduler.unpause_check_num);
   c.get_info_wait = s.scheduler.get_info_wait;
   c.tick_catch_up = s.scheduler.tick_catch_up;
   c.finish_delay = s.scheduler.finish_delay;

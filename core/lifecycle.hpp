@@ -16,6 +16,14 @@ struct counter_delta {
   int success = 0;
   int retry = 0;
   int failed = 0;
+
+  counter_delta& operator+=(const counter_delta& o) {
+    pending += o.pending;
+    success += o.success;
+    retry += o.retry;
+    failed += o.failed;
+    return *this;
+  }
 };
 
 /// Delays before the n-th retry: `table[n]` if present, else `otherwise`.
@@ -91,6 +99,9 @@ struct report {
   /// last writer wins.
   std::optional<bool> auto_recrawl;
   std::optional<usec> age;
+  // Seconds that the crawl took (track.fetch.time, track.process.time), for the counters.
+  std::optional<double> fetch_time;
+  std::optional<double> process_time;
   [[nodiscard]] bool ok() const { return process_ok; }
 };
 

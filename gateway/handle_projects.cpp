@@ -103,6 +103,33 @@ void append_retry(std::string& b, const retry_policy& retry) {
   b += '}';
 }
 
+void append_events(std::string& b, std::string_view window, const event_values& e) {
+  append_key(b, window);
+  b += '{';
+  const std::pair<std::string_view, double> values[]{
+      {"pending", e.pending}, {"success", e.success}, {"retry", e.retry}, {"failed", e.failed}};
+  for (const auto& [name, value] : values) {
+    append_key(b, name);
+    append_double(b, value);
+  }
+  b += '}';
+}
+
+/// pyspider's windows; of `all`, which are states, there are no retries.
+void append_counters(std::string& b, const actors::counters_view& c) {
+  append_key(b, "5m_time");
+  b += '{';
+  append_key(b, "fetch_time");
+  append_double(b, c.five_minutes_time.fetch_time);
+  append_key(b, "process_time");
+  append_double(b, c.five_minutes_time.process_time);
+  b += '}';
+  append_events(b, "5m", c.five_minutes);
+  append_events(b, "1h", c.hour);
+  append_events(b, "1d", c.day);
+  append_events(b, "all", c.all);
+}
+
 void append_project(std::string& b, const actors::project_view& v) {
   const auto& p = v.record;
   const auto text = [&](std::string_view key, std::string_view value) {
@@ -150,7 +177,9 @@ void append_project(std::string& b, const actors::project_view& v) {
   number("success", v.counts.success);
   number("failed", v.counts.failed);
   number("bad", v.counts.bad);
+  append_counters(b, v.counters);
   b += '}';
+  number("refused", static_cast<std::int64_t>(v.refused));
   append_key(b, "next_at");
   if (v.next_at)
     append_seconds(b, v.next_at->time_since_epoch());

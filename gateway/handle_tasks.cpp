@@ -63,11 +63,21 @@ using count = std::pair<std::string_view, std::uint64_t>;
 
 response show_counts(std::initializer_list<count> counts,
                      const std::vector<actors::item_error>& rejected,
-                     const std::optional<error>& failure) {
+                     const std::optional<error>& failure,
+                     const std::map<std::string_view, std::uint64_t>& ignored = {}) {
   std::string b = failure ? "" : "{";
   for (const auto& [name, n] : counts) {
     append_key(b, name);
     append_unsigned(b, n);
+  }
+  if (!ignored.empty()) {
+    append_key(b, "ignored_reasons");
+    b += '{';
+    for (const auto& [why, n] : ignored) {
+      append_key(b, why);
+      append_unsigned(b, n);
+    }
+    b += '}';
   }
   append_key(b, "rejected");
   append_rejected(b, rejected);
@@ -142,7 +152,7 @@ void submit_tasks(service& s, const request& r, const exchange_ptr& x) {
                                           {"restarted", a.restarted},
                                           {"ignored", a.ignored},
                                           {"cancelled", a.cancelled}},
-                                         all, a.failure);
+                                         all, a.failure, a.ignored_reasons);
                     }));
 }
 

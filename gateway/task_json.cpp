@@ -1,6 +1,7 @@
 #include "gateway/task_json.hpp"
 
 #include "core/md5.hpp"
+#include "core/messages/names.hpp"
 #include "gateway/items.hpp"
 #include "gateway/json_writer.hpp"
 #include "gateway/numbers.hpp"
@@ -158,6 +159,16 @@ tl::expected<bool, rejection> read_ok(const outline& item, const json_member& tr
   return ok->raw == "true";
 }
 
+/// Seconds that a part of the crawl took. What is no number is the reporter's affair: it only
+/// counts.
+std::optional<double> read_time(const outline& item, const json_member& track,
+                                std::string_view part) {
+  const auto* object = item.find(part, &track);
+  const auto* time = object == nullptr ? nullptr : item.find("time", object);
+  if (time == nullptr || !time->is(json_kind::number)) return std::nullopt;
+  return parse_double(time->raw);
+}
+
 constexpr std::array<std::string_view, 1> opened_of_task{"schedule"};
 constexpr std::array<std::string_view, 4> opened_of_report{"schedule", "track", "track.fetch",
                                                            "track.process"};
@@ -215,11 +226,13 @@ tl::expected<actors::report_item, rejection> read_report(const outline& item, te
   if (!track->is(json_kind::object)) return wrong_type("track", json_kind::object);
   auto fetch_ok = read_ok(item, *track, "fetch", false);
   if (!fetch_ok) return refusal(fetch_ok.error());
-  auto process_ok = read_ok(item, *track, "process", true);
+  auto process_ok = read_ok(item, *track, "process", r.pack.taskid != get_info_id);
   if (!process_ok) return refusal(process_ok.error());
   r.pack.track = track->raw;
   r.pack.fetch_ok = *fetch_ok;
   r.pack.process_ok = *process_ok;
+  r.pack.fetch_time = read_time(item, *track, "fetch");
+  r.pack.process_time = read_time(item, *track, "process");
 
   if (const auto* sent = item.find("schedule"); sent != nullptr && !sent->is(json_kind::null)) {
     schedule s;

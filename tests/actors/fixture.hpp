@@ -38,6 +38,8 @@ protected:
     std::uint64_t inqueue_limit = 0;
     retry_policy retry{{{0, 5s}}, 5s};
     std::uint32_t exception_limit = 3;
+    pause_settings pause;
+    std::uint32_t loop_limit = 1000;
   };
 
   /// Starts the actors over `data` (kept over a restart, as a disk would be).
@@ -75,7 +77,10 @@ protected:
     }
     dispatch = system->spawn(dispatcher, clock_ptr{time});
     env.dispatch = dispatch;
-    catalog_handle = system->spawn(catalog, data->catalog.get());
+    catalog_handle = system->spawn(catalog, data->catalog.get(), clock_ptr{time});
+    env.catalog = catalog_handle;
+    env.pause = o.pause;
+    env.loop_limit = o.loop_limit;
     supervisor_config s;
     s.projects = projects;
     s.environment = env;
@@ -83,6 +88,9 @@ protected:
     auto stored = data->catalog->projects();
     ASSERT_TRUE(stored.has_value());
     s.stored = *stored;
+    auto counters = read_counters(*data->catalog);
+    ASSERT_TRUE(counters.has_value());
+    s.counters = std::move(*counters);
     s.exception_limit = o.exception_limit;
     parent = system->spawn(supervisor, s);
     environment = env;
