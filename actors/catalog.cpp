@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 namespace lycosa::actors {
@@ -33,6 +34,7 @@ public:
 
   void drop(drop_project_ptr& op, const supervisor_actor& from) {
     if (op->finally) {
+      batch_.erase(blob_name(op->record.id)); // written later, it would stay for ever
       auto done = store_->put_blobs(counters_space, {{blob_name(op->record.id), {}}});
       if (done) done = store_->erase_project(op->record.id);
       if (!done) op->failure = done.error();
@@ -56,14 +58,16 @@ public:
   }
 
   void gather(counters_op& op) {
-    if (batch_.empty()) self_->send(self_, flush_atom_v);
-    batch_.emplace_back(blob_name(op.project), std::move(op.bytes));
+    if (!std::exchange(flushing_, true)) self_->send(self_, flush_atom_v);
+    batch_[blob_name(op.project)] = std::move(op.bytes);
   }
 
   void write() {
+    flushing_ = false;
     if (batch_.empty()) return;
     const auto began = time_->now().mono;
-    const auto done = store_->put_blobs(counters_space, std::exchange(batch_, {}));
+    const auto done = store_->put_blobs(counters_space, {batch_.begin(), batch_.end()});
+    if (done) batch_.clear(); // else it goes along with the next
     if (!done && !failing_)
       log_of("storage")->warn("counters cannot be stored: {}", done.error().text());
     failing_ = !done;
@@ -80,7 +84,8 @@ private:
   storage::catalog_store* store_;
   clock_ptr time_;
   std::vector<project_actor> changed_;
-  std::vector<std::pair<std::string, std::string>> batch_;
+  std::map<std::string, std::string> batch_; ///< blobs to write, by name
+  bool flushing_ = false;
   usec pause_ = shortest_pause;
   bool failing_ = false;
 };

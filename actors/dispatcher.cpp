@@ -213,7 +213,9 @@ private:
     w.free -= credit;
     w.grants += 1;
     if (w.free == 0) leave_line(id, w);
-    self_->send(found->second.actor, g);
+    // Past whatever lists of tasks and reports wait there: however many come, a consumer waits for
+    // the message that the project is at and no other.
+    self_->send<caf::message_priority::high>(found->second.actor, g);
   }
 
   // A consumer stands in line exactly while it has credit left and has not gone. Ids grow with

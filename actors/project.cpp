@@ -99,7 +99,7 @@ std::string_view project_state::closed() const {
     break;
   }
   if (info_.blocks(now().mono)) return "waiting for the script's answer to _on_get_info";
-  if (pause_.paused()) return "paused: its last crawls all failed";
+  if (pause_.paused()) return paused_by_failures;
   if (facts_->burst < 1) return "the project's burst is below 1";
   return {};
 }

@@ -3,6 +3,9 @@
 
 /// What a project counts, and the pause of one whose crawls all fail. Both are told of what was
 /// committed, never of what was merely asked for.
+#include <array>
+#include <ctime>
+
 namespace lycosa::actors {
 
 void project_state::counted(const counter_delta& delta, wall_time at) {
@@ -29,6 +32,17 @@ void project_state::look_at_pause(instant at) {
   const bool was = pause_.paused();
   if (pause_.advance(at.mono) && was)
     log_of("scheduler")->info("project {}: tried again after its pause", facts_->name);
+}
+
+std::string project_state::pause_text(wall_time until) const {
+  const auto seconds = static_cast<std::time_t>(
+      std::chrono::ceil<std::chrono::seconds>(until.time_since_epoch()).count());
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const auto n = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return "paused: " + std::to_string(pause_.failures()) + " crawls failed in a row, until "
+         + std::string{text.data(), n};
 }
 
 void project_state::resume() {

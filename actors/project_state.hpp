@@ -15,6 +15,9 @@
 
 namespace lycosa::actors {
 
+/// What `closed` says during an automatic pause; `describe` tells more.
+constexpr std::string_view paused_by_failures = "paused: its last crawls all failed";
+
 /// The state of a PROJECT and its handlers. Internal to the project actor; split over
 /// project_submit.cpp, project_report.cpp, project_lease.cpp, project_messages.cpp (what goes past
 /// the queue) and project.cpp (start, wake, end).
@@ -85,6 +88,7 @@ private:
   void counted(const lycosa::report& r, report_outcome what, instant at);
   void counters_changed();
   void look_at_pause(instant at);
+  [[nodiscard]] std::string pause_text(wall_time until) const;
   [[nodiscard]] status_counts states() const;
 
   // project_messages.cpp

@@ -31,7 +31,9 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
     // Commands on tasks that are queued already pass: they do not make the queue longer.
     const bool command = item.record.sched.force_update || item.record.sched.cancel;
     if (limit > 0 && !command && queue_.size() + incoming_ >= limit) {
-      reject(item, "project: its queue limit of " + std::to_string(limit) + " is reached");
+      reject(item, "queue_limit: the project's queue holds "
+                       + std::to_string(queue_.size() + incoming_) + " tasks, at its limit of "
+                       + std::to_string(limit));
       refused_ += 1;
       continue;
     }

@@ -25,7 +25,10 @@ void project_state::describe(project_query& query) {
   if (!why.empty()) {
     view.gate = why;
     if (pause_.paused())
-      if (const auto change = pause_.next_change()) view.next_at = at.wall + (*change - at.mono);
+      if (const auto change = pause_.next_change()) {
+        view.next_at = at.wall + (*change - at.mono);
+        if (why == paused_by_failures) view.gate = pause_text(*view.next_at);
+      }
   } else if (queue_.ready() > 0) {
     if (bucket_.available(at.mono) < 1) {
       view.gate = "rate";

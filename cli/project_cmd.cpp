@@ -83,11 +83,31 @@ int list(const project_options& o, context& ctx) {
   return done;
 }
 
+/// `pending 3, success 1`: the members of a window of counters.
+std::string events_text(const json& window) {
+  std::string text;
+  for (const auto& [name, n] : window.items())
+    text += (text.empty() ? "" : ", ") + printable(name) + ' ' + cell(window, name.c_str());
+  return text;
+}
+
+void add_counters(table& t, const json& counters) {
+  auto tasks = json::object(); // by state, as against the windows
+  for (const auto& [name, value] : counters.items())
+    if (!value.is_object()) tasks[name] = value;
+  if (!tasks.empty()) t.add({"tasks", events_text(tasks)});
+  for (const char* name : {"5m_time", "5m", "1h", "1d", "all"})
+    if (const auto window = counters.find(name); window != counters.end() && window->is_object())
+      t.add({std::string{"counters "} + name, events_text(*window)});
+}
+
 void print_object(const json& object, context& ctx) {
   table t{{{"FIELD"}, {"VALUE"}}};
   for (const auto& [name, value] : object.items()) {
     if (name == "updatetime" && value.is_number())
       t.add({name, time_text(value.get<double>())});
+    else if (name == "counters" && value.is_object())
+      add_counters(t, value);
     else
       t.add({printable(name), cell(object, name.c_str())});
   }

@@ -3,6 +3,7 @@
 #include "core/saturating.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lycosa {
 
@@ -60,7 +61,7 @@ std::optional<mono_time> pause_rule::next_change() const {
 void pause_rule::pause(mono_time now) {
   state_ = state::paused;
   since_ = now;
-  fails_ = 0;
+  caused_by_ = std::exchange(fails_, 0);
 }
 
 } // namespace lycosa

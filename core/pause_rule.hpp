@@ -45,6 +45,9 @@ public:
   [[nodiscard]] state now() const noexcept { return state_; }
   [[nodiscard]] bool paused() const noexcept { return state_ == state::paused; }
 
+  /// Failures in a row that led to the last pause.
+  [[nodiscard]] int failures() const noexcept { return caused_by_; }
+
   /// When `advance` will change the state by time alone; none if it will not.
   [[nodiscard]] std::optional<mono_time> next_change() const;
 
@@ -53,7 +56,8 @@ private:
 
   pause_settings settings_;
   state state_ = state::running;
-  int fails_ = 0;     ///< in a row; while checking: since it began
+  int fails_ = 0; ///< in a row; while checking: since it began
+  int caused_by_ = 0;
   mono_time since_{}; ///< paused, checking: when that began
 };
 

@@ -270,6 +270,7 @@ void start_project(service& s, const request& r, const exchange_ptr& x) {
                          append_unsigned(b, a.ignored);
                          b += ",\"cancelled\":";
                          append_unsigned(b, a.cancelled);
+                         append_ignored(b, a.ignored_reasons);
                          b += ",\"rejected\":";
                          append_rejected(b, a.rejected);
                          return a.failure ? problem(*a.failure, b) : json("{" + b + "}");

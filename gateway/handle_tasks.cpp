@@ -70,15 +70,7 @@ response show_counts(std::initializer_list<count> counts,
     append_key(b, name);
     append_unsigned(b, n);
   }
-  if (!ignored.empty()) {
-    append_key(b, "ignored_reasons");
-    b += '{';
-    for (const auto& [why, n] : ignored) {
-      append_key(b, why);
-      append_unsigned(b, n);
-    }
-    b += '}';
-  }
+  append_ignored(b, ignored);
   append_key(b, "rejected");
   append_rejected(b, rejected);
   if (failure) return problem(*failure, b);
@@ -106,6 +98,17 @@ response show_task_page(const actors::task_page& page, bool lines) {
 }
 
 } // namespace
+
+void append_ignored(std::string& to, const std::map<std::string_view, std::uint64_t>& reasons) {
+  if (reasons.empty()) return;
+  append_key(to, "ignored_reasons");
+  to += '{';
+  for (const auto& [why, n] : reasons) {
+    append_key(to, why);
+    append_unsigned(to, n);
+  }
+  to += '}';
+}
 
 void append_rejected(std::string& to, const std::vector<actors::item_error>& rejected) {
   to += '[';

@@ -33,6 +33,8 @@ void show_start_page(service& s, const request& r, const exchange_ptr& x);
 [[nodiscard]] result<std::size_t> read_limit(const request& r);
 
 /// Appends `[{"index":…,"taskid":…,"error":…},…]`.
+/// `"ignored_reasons":{…}` with its comma, or nothing when nothing was ignored.
+void append_ignored(std::string& to, const std::map<std::string_view, std::uint64_t>& reasons);
 void append_rejected(std::string& to, const std::vector<actors::item_error>& rejected);
 
 } // namespace lycosa::gateway
