@@ -171,6 +171,8 @@ public:
     auto p = projects_.find(id);
     if (p == projects_.end() || p->second.actor || draining_) return;
     spawn(p->second);
+    // What the failed one counted and had not stored yet; it is nobody else's to remember.
+    self_->send(p->second.actor, save_atom_v);
     if (p->second.deleting)
       self_->send(p->second.actor, drop_atom_v);
     else
