@@ -104,7 +104,7 @@ void add_counters(table& t, const json& counters) {
 void print_object(const json& object, context& ctx) {
   table t{{{"FIELD"}, {"VALUE"}}};
   for (const auto& [name, value] : object.items()) {
-    if (name == "updatetime" && value.is_number())
+    if ((name == "updatetime" || name == "next_at") && value.is_number())
       t.add({name, time_text(value.get<double>())});
     else if (name == "counters" && value.is_object())
       add_counters(t, value);

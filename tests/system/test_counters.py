@@ -1,6 +1,6 @@
 """Counters of a project, over a kill -9 as well; the automatic pause as a client sees it."""
 
-from harness import NodeTest, task, until
+from harness import NodeTest, lycosa, task, until
 
 
 class Counters(NodeTest):
@@ -85,6 +85,11 @@ class Counters(NodeTest):
         self.assertEqual(shown["status"], "RUNNING")
         self.assertIn("10 crawls failed in a row", shown["gate"])
         self.assertEqual(self.lease(p), [])
-        self.client.put_project(p, status="RUNNING")
+        printed = lycosa("project", "show", p, server=f"http://{self.node.address}").stdout
+        self.assertRegex(printed, r"paused +yes")
+        self.assertRegex(printed, r"counters 5m +pending 11, success 0, retry 10, failed 0")
+        self.assertRegex(printed, r"next_at +\d{4}-\d\d-\d\d ")
+        resumed = lycosa("project", "resume", p, server=f"http://{self.node.address}")
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertFalse(self.client.project(p)["paused"])
         self.assertEqual([t["taskid"] for t in self.lease(p)], ["t10"])
