@@ -31,6 +31,20 @@ actors::node_config to_node_config(const conf::settings& s) {
   return c;
 }
 
+bridges::redis_config to_redis_config(const conf::settings& s,
+                                      const gateway::limits_config& limits) {
+  bridges::redis_config c;
+  c.url = s.redis.url;
+  c.reliable = s.redis.reliable;
+  c.node = s.node.name;
+  c.queues.newtask_queue = s.redis.newtask_queue;
+  c.queues.status_queue = s.redis.status_queue;
+  c.queues.out_queue = s.redis.out_queue;
+  c.queues.out_queue_limit = s.redis.out_queue_limit;
+  c.queues.limits = limits;
+  return c;
+}
+
 result<gateway::server_config> to_server_config(const conf::settings& s) {
   auto at = conf::parse_endpoint(s.http.listen);
   if (!at) return tl::unexpected(error{at.error().code, "http.listen", at.error().why});

@@ -3,6 +3,7 @@
 #include "actors/node.hpp"
 #include "conf/settings.hpp"
 #include "core/result.hpp"
+#include "bridges/bridge.hpp"
 #include "gateway/server.hpp"
 
 namespace lycosa::cli {
@@ -11,6 +12,8 @@ namespace lycosa::cli {
 [[nodiscard]] actors::node_config to_node_config(const conf::settings& s);
 
 /// What the HTTP front is told of it. `invalid_argument` names the key.
-[[nodiscard]] result<gateway::server_config> to_server_config(const conf::settings& s);
+[[nodiscard]] /// Precondition: `redis.url` is set.
+bridges::redis_config to_redis_config(const conf::settings& s, const gateway::limits_config& limits);
+result<gateway::server_config> to_server_config(const conf::settings& s);
 
 } // namespace lycosa::cli

@@ -68,10 +68,21 @@ int serve(const conf::loaded& config, context& ctx) {
   }
   auto http = address(front_config->host, (*front)->port());
   spdlog::info("serves HTTP on {}", http);
+  std::unique_ptr<bridges::bridge> redis;
+  if (!s.redis.url.empty()) {
+    auto started = bridges::start_redis(to_redis_config(s, front_config->limits), **node);
+    if (!started) {
+      (*front)->stop(grace);
+      (*node)->stop();
+      return ctx.complain(started.error());
+    }
+    redis = std::move(*started);
+  }
   tell_ready(http, "off", s, ctx);
 
   wait_for_stop([] { spdlog::warn("SIGHUP: the configuration is read at start only"); });
   spdlog::info("stops: no new requests; another signal stops at once");
+  if (redis) redis->stop();
   (*front)->stop(grace);
   (*node)->stop();
   spdlog::info("stopped");

@@ -106,6 +106,7 @@ struct auth_settings {
 
 struct redis_settings {
   std::string url;
+  bool reliable = true;
   std::string newtask_queue = "newtask_queue";
   std::string status_queue = "status_queue";
   std::string out_queue = "scheduler2fetcher";

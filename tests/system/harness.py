@@ -43,6 +43,13 @@ def until(condition: Callable[[], T], what: str, within: float = DEADLINE) -> T:
         time.sleep(0.01)
 
 
+def free_port() -> int:
+    """A port nobody listens on right now, for servers that cannot be told "any"."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Node:
     """One `lycosa serve`, on free ports, with a data directory of its own."""
 
