@@ -67,6 +67,16 @@ std::string redis_address::display() const {
 }
 
 result<redis_address> parse_redis_url(std::string_view text) {
+  if (constexpr std::string_view unix_scheme = "unix://"; text.starts_with(unix_scheme)) {
+    text.remove_prefix(unix_scheme.size());
+    redis_address a;
+    const auto query = std::min(text.find('?'), text.size());
+    a.unix_socket = text.substr(0, query);
+    if (!a.unix_socket.starts_with('/')) return bad("the path of a unix socket begins with /");
+    if (auto ok = read_query(text.substr(std::min(query + 1, text.size())), a); !ok)
+      return tl::unexpected(ok.error());
+    return a;
+  }
   const std::unique_ptr<CURLU, url_deleter> url{curl_url()};
   const std::string whole{text};
   if (!url
@@ -80,10 +90,6 @@ result<redis_address> parse_redis_url(std::string_view text) {
     return tl::unexpected(ok.error());
   a.user = part(url.get(), CURLUPART_USER).value_or("");
   a.password = part(url.get(), CURLUPART_PASSWORD).value_or("");
-  if (scheme == "unix") {
-    a.unix_socket = path;
-    return a;
-  }
   if (scheme != "redis" && scheme != "rediss")
     return bad("must begin with redis://, rediss:// or unix://");
   a.tls = scheme == "rediss";

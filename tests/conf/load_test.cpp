@@ -190,10 +190,10 @@ TEST_F(load_test, a_key_that_would_give_false_safety_is_refused) {
 }
 
 TEST_F(load_test, a_reserved_key_is_accepted_with_a_warning) {
-  auto c =
-      good(request("[redis]\nurl = \"redis://localhost\"\n[caf]\nscheduler.max-threads = 2\n"));
+  auto c = good(request("[scheduler]\nloop_interval = 1\n[caf]\nscheduler.max-threads = 2\n"));
   ASSERT_EQ(c.warnings.size(), 2u);
-  EXPECT_THAT(c.warnings[0].text(), HasSubstr("redis.url: has no effect in this version"));
+  EXPECT_THAT(c.warnings[0].text(),
+              HasSubstr("scheduler.loop_interval: has no effect in this version"));
   EXPECT_EQ(std::get<std::int64_t>(c.values.caf.at("scheduler.max-threads")), 2);
 }
 
