@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/jobs/job.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace lycosa::jobs {
+
+/// A job as a client sends it.
+struct job_input {
+  jobs::job job;
+  bool replace_existing = false;
+};
+
+/// Reads a job object. Strict: a member that is not known is refused with the nearest name, a
+/// member of the wrong kind or out of range with its name (`action.argv[1]`). `now` becomes
+/// `created`. `next_run_time` is read past: it is an answer, not an order. Without an `id` the
+/// error's `what` is `id`: ids are the clients', so that sending a job twice makes one.
+[[nodiscard]] result<job_input> parse_job(std::string_view text, wall_time now);
+
+/// The job with a patch applied; `created` and all that the scheduler keeps stay. The trigger is
+/// compiled anew. Whether the next run stays is decided by comparing the two triggers.
+[[nodiscard]] result<job> apply_patch(const job& old, const job_patch& patch);
+
+/// The action of an ACTION object, with the same strictness. `path` prefixes the errors' names.
+[[nodiscard]] result<action> parse_action(std::string_view text, std::string_view path = "action");
+
+/// The job object clients see, on one line, with `next_run_time` and `finished`.
+[[nodiscard]] std::string to_json(const job& j);
+
+/// With everything needed to go on after a restart.
+[[nodiscard]] std::string to_stored_json(const job& j);
+[[nodiscard]] result<job> parse_stored_job(std::string_view text);
+
+} // namespace lycosa::jobs
