@@ -1,11 +1,9 @@
 #include "bridges/msgpack.hpp"
 
-#include "gateway/items.hpp"
-#include "gateway/json_writer.hpp"
+#include "gateway/bytes_as_text.hpp"
 #include "gateway/numbers.hpp"
 
 #include <nlohmann/json.hpp>
-#include <openssl/evp.h>
 
 #include <bit>
 #include <cmath>
@@ -14,14 +12,6 @@
 namespace lycosa::bridges {
 
 namespace {
-
-std::string base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3), '\0');
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  return out;
-}
 
 class transcoder {
 public:
@@ -126,10 +116,7 @@ private:
     if (in_.size() - at_ < size) return bad("cut off");
     const auto bytes = in_.substr(at_, size);
     at_ += size;
-    if (gateway::is_utf8(bytes))
-      gateway::append_string(out_, bytes);
-    else
-      gateway::append_string(out_, "[BASE64-DATA]" + base64(bytes) + "[/BASE64-DATA]");
+    gateway::append_bytes_as_text(out_, bytes);
     return true;
   }
 

@@ -69,4 +69,18 @@ result<gateway::server_config> to_server_config(const conf::settings& s) {
   return c;
 }
 
+result<gateway::server_config> to_xmlrpc_config(const conf::settings& s) {
+  auto c = to_server_config(s);
+  if (!c) return c;
+  auto at = conf::parse_endpoint(s.xmlrpc.listen);
+  if (!at) return tl::unexpected(error{at.error().code, "xmlrpc.listen", at.error().why});
+  c->host = at->host == "localhost" ? "127.0.0.1" : at->host;
+  c->port = at->port;
+  c->threads = 1;
+  c->max_body = s.xmlrpc.max_body.count;
+  c->tls_cert.clear(); // pyspider's clients speak plain HTTP
+  c->tls_key.clear();
+  return c;
+}
+
 } // namespace lycosa::cli

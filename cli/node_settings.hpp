@@ -3,8 +3,9 @@
 #include "actors/node.hpp"
 #include "conf/settings.hpp"
 #include "core/result.hpp"
-#include "bridges/bridge.hpp"
 #include "gateway/server.hpp"
+
+#include "bridges/bridge.hpp"
 
 namespace lycosa::cli {
 
@@ -13,7 +14,10 @@ namespace lycosa::cli {
 
 /// What the HTTP front is told of it. `invalid_argument` names the key.
 [[nodiscard]] /// Precondition: `redis.url` is set.
-bridges::redis_config to_redis_config(const conf::settings& s, const gateway::limits_config& limits);
+bridges::redis_config
+to_redis_config(const conf::settings& s, const gateway::limits_config& limits);
+/// The XML-RPC server's, with the limits of HTTP.
+result<gateway::server_config> to_xmlrpc_config(const conf::settings& s);
 result<gateway::server_config> to_server_config(const conf::settings& s);
 
 } // namespace lycosa::cli

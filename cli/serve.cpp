@@ -7,8 +7,11 @@
 #include "cli/version.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -37,6 +40,26 @@ void tell_ready(const std::string& http, const std::string& xmlrpc, const conf::
                 context& ctx) {
   ctx.out << "lycosa ready http=" << http << " xmlrpc=" << xmlrpc << " node=" << s.node.name
           << " data=" << (s.node.data.empty() ? "(memory)" : s.node.data) << std::endl;
+}
+
+/// None: it is switched off, or the default's port is taken (a second node on this machine).
+result<std::unique_ptr<gateway::server>> start_xmlrpc(const conf::settings& s, actors::node& node) {
+  if (!s.xmlrpc.enabled) return nullptr;
+  auto config = to_xmlrpc_config(s);
+  if (!config) return tl::unexpected(config.error());
+  auto asked = std::make_shared<std::atomic_flag>();
+  auto started = gateway::server::start_xmlrpc(*config, node, [asked] {
+    // As the signal does; a second one would end the process at once.
+    if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
+  });
+  if (started) {
+    spdlog::info("serves XML-RPC on {}", address(config->host, (*started)->port()));
+    return started;
+  }
+  if (started.error().code != errc::io_error || s.xmlrpc.listen != conf::xmlrpc_settings{}.listen)
+    return started;
+  spdlog::warn("no XML-RPC: {}", started.error().text());
+  return nullptr;
 }
 
 int serve(const conf::loaded& config, context& ctx) {
@@ -68,21 +91,30 @@ int serve(const conf::loaded& config, context& ctx) {
   }
   auto http = address(front_config->host, (*front)->port());
   spdlog::info("serves HTTP on {}", http);
+  auto rpc = start_xmlrpc(s, **node);
+  if (!rpc) {
+    (*front)->stop(grace);
+    (*node)->stop();
+    return ctx.complain(rpc.error());
+  }
+  const auto xmlrpc = *rpc ? address(to_xmlrpc_config(s)->host, (*rpc)->port()) : "off";
   std::unique_ptr<bridges::bridge> redis;
   if (!s.redis.url.empty()) {
     auto started = bridges::start_redis(to_redis_config(s, front_config->limits), **node);
     if (!started) {
+      if (*rpc) (*rpc)->stop(grace);
       (*front)->stop(grace);
       (*node)->stop();
       return ctx.complain(started.error());
     }
     redis = std::move(*started);
   }
-  tell_ready(http, "off", s, ctx);
+  tell_ready(http, xmlrpc, s, ctx);
 
   wait_for_stop([] { spdlog::warn("SIGHUP: the configuration is read at start only"); });
   spdlog::info("stops: no new requests; another signal stops at once");
   if (redis) redis->stop();
+  if (*rpc) (*rpc)->stop(grace);
   (*front)->stop(grace);
   (*node)->stop();
   spdlog::info("stopped");

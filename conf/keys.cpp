@@ -77,16 +77,15 @@ std::vector<key_info> make_keys() {
       {.section = "xmlrpc",
        .name = "listen",
        .get = AT(xmlrpc.listen),
-       .meaning = "Address of the XML-RPC interface that pyspider's programs speak.",
+       .meaning =
+           "Address of the XML-RPC interface that pyspider's programs speak. Port 0 = any free "
+           "one. If the default's port is taken the node goes on without XML-RPC; any other "
+           "address must be free.",
        .unit = "",
-       .takes = reserved,
        .address = true},
-      {.section = "xmlrpc",
-       .name = "enabled",
-       .get = AT(xmlrpc.enabled),
-       .meaning = "Whether XML-RPC is served.",
-       .unit = "",
-       .takes = reserved},
+      {"xmlrpc", "enabled", AT(xmlrpc.enabled), "Whether XML-RPC is served.", ""},
+      {"xmlrpc", "max_body", AT(xmlrpc.max_body), "Largest call; larger ones get 413.", "", 1024,
+       std::uint64_t{1} << 30},
 
       // -- limits
       {"limits", "list", AT(limits.list), "Most tasks, reports or leases in one request.", "items",

@@ -56,6 +56,7 @@ struct http_settings {
 struct xmlrpc_settings {
   std::string listen = "127.0.0.1:23333";
   bool enabled = true;
+  bytes max_body = mib(8);
 };
 
 struct limits_settings {

@@ -24,6 +24,7 @@ void get_result(service& s, const request& r, const exchange_ptr& x);
 void list_results(service& s, const request& r, const exchange_ptr& x);
 
 void show_active(service& s, const request& r, const exchange_ptr& x);
+void show_counters(service& s, const request& r, const exchange_ptr& x);
 void show_size(service& s, const request& r, const exchange_ptr& x);
 void show_health(service& s, const request& r, const exchange_ptr& x);
 void show_readiness(service& s, const request& r, const exchange_ptr& x);

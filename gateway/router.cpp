@@ -28,6 +28,7 @@ constexpr std::array routes{
     route_entry{"GET", "/v1/projects/{}/results/{}", get_result},
     route_entry{"PUT", "/v1/projects/{}/results/{}", put_result},
 
+    route_entry{"GET", "/v1/counters/{}", show_counters},
     route_entry{"GET", "/v1/size", show_size},
     route_entry{"GET", "/v1/active", show_active},
     route_entry{"GET", "/healthz", show_health},

@@ -2,6 +2,7 @@
 
 #include "gateway/connection.hpp"
 #include "gateway/router.hpp"
+#include "gateway/xmlrpc.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -33,14 +34,11 @@ struct io_thread {
 
 class tcp_server final : public server {
 public:
-  tcp_server(const server_config& config, actors::node& node)
+  tcp_server(const server_config& config, std::function<void(request, exchange_ptr)> handle)
       : shared_(std::make_shared<shared_state>()) {
     shared_->config = config;
     shared_->in_flight = std::make_shared<budget>(config.max_in_flight_bytes);
-    auto where = std::make_shared<service>(service{node, config.limits});
-    shared_->handle = [where](request r, exchange_ptr x) {
-      route(*where, std::move(r), std::move(x));
-    };
+    shared_->handle = std::move(handle);
     auto count = config.threads != 0 ? config.threads : std::thread::hardware_concurrency();
     for (unsigned i = 0; i < std::max(count, 1U); ++i)
       threads_.push_back(std::make_unique<io_thread>());
@@ -210,10 +208,29 @@ private:
 
 } // namespace
 
-result<std::unique_ptr<server>> server::start(const server_config& config, actors::node& node) {
-  auto made = std::make_unique<tcp_server>(config, node);
+namespace {
+
+result<std::unique_ptr<server>> start_with(const server_config& config,
+                                           std::function<void(request, exchange_ptr)> handle) {
+  auto made = std::make_unique<tcp_server>(config, std::move(handle));
   if (auto ok = made->listen(); !ok) return tl::unexpected<error>(ok.error());
   return made;
+}
+
+} // namespace
+
+result<std::unique_ptr<server>> server::start(const server_config& config, actors::node& node) {
+  auto where = std::make_shared<service>(service{node, config.limits});
+  return start_with(
+      config, [where](request r, exchange_ptr x) { route(*where, std::move(r), std::move(x)); });
+}
+
+result<std::unique_ptr<server>>
+server::start_xmlrpc(const server_config& config, actors::node& node, std::function<void()> quit) {
+  auto where = std::make_shared<xmlrpc_service>(node, config.limits, std::move(quit));
+  return start_with(config, [where](request r, const exchange_ptr& x) {
+    answer_xmlrpc(*where, std::move(r), x);
+  });
 }
 
 } // namespace lycosa::gateway

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -54,6 +55,10 @@ public:
   /// Binds and starts the threads. `node` must live until after `stop`. Errors:
   /// `invalid_argument` for a bad address or certificate, `io_error` when the port is taken.
   static result<std::unique_ptr<server>> start(const server_config& config, actors::node& node);
+
+  /// pyspider's XML-RPC interface in its place. `quit` is called for `_quit`, on any thread.
+  static result<std::unique_ptr<server>>
+  start_xmlrpc(const server_config& config, actors::node& node, std::function<void()> quit);
 
   server(const server&) = delete;
   server& operator=(const server&) = delete;
