@@ -21,9 +21,9 @@ struct http_options {
 ///
 /// Success is an answer of an expected status whose body holds the expected text. A redirect is
 /// followed only to http and https and at most `max_redirects` times; one that is an expected
-/// status is the answer. No header is sent to another host that carries credentials. A JSON body
-/// that was kept whole is the run's return value. Without a Content-Type of its own, a body is sent
-/// without one.
+/// status is the answer. Authorization and Cookie headers are not sent on to another host. A JSON
+/// body that was kept whole is the run's return value. A body has no Content-Type unless the
+/// action gives one.
 ///
 /// `stop`: a request cannot be asked to end, so those under way have the grace to be answered.
 ///
