@@ -214,8 +214,9 @@ jobs::run_result http_transfer::cancelled() {
 jobs::run_result http_transfer::outcome(CURLcode code) {
   jobs::run_result r;
   fill(r);
-  if (code == CURLE_OPERATION_TIMEDOUT && timeout_
-      && mono_now() - begun_ >= std::chrono::floor<std::chrono::milliseconds>(*timeout_)) {
+  // curl has one code for both limits, and rounds: told apart by the time that passed.
+  constexpr usec rounding = std::chrono::milliseconds{50};
+  if (code == CURLE_OPERATION_TIMEDOUT && timeout_ && mono_now() - begun_ >= *timeout_ - rounding) {
     r.outcome = jobs::run_outcome::timeout;
     r.error = fmt::format("timed out after {} s", std::chrono::duration<double>(*timeout_).count());
     return r;
