@@ -413,16 +413,17 @@ TEST_F(command, a_background_process_that_keeps_the_output_does_not_hold_the_run
 }
 
 TEST_F(command, a_background_process_that_floods_the_output_does_not_hold_the_run) {
-  const auto r = run(sh("yes >&1 & echo $! >&2; sleep 0.1"));
-  EXPECT_EQ(r.outcome, run_outcome::success);
-  EXPECT_TRUE(r.output.ends_with("y\n") || r.output.ends_with("y"));
+  // The leader ends once the pipe has been filled again and again.
+  const auto a = sh("yes & while ! grep -q 'wchar: [0-9]\\{7\\}' /proc/$!/io; do :; done");
+  const auto r = run(a);
+  EXPECT_EQ(r.outcome, run_outcome::success) << r.error;
+  EXPECT_TRUE(r.output_cut);
 }
 
 TEST_F(command, a_flood_of_output_does_not_hold_up_a_time_out) {
   const auto r = run(argv({"yes"}), 100ms);
   EXPECT_EQ(r.outcome, run_outcome::timeout);
-  EXPECT_TRUE(r.output_cut);
-  EXPECT_EQ(r.output.size(), 64u * 1024);
+  EXPECT_LE(r.output.size(), 64u * 1024);
 }
 
 TEST_F(command, cancel_ends_it) {
