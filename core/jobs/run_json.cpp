@@ -1,0 +1,176 @@
+#include "core/jobs/event.hpp"
+#include "core/jobs/member_reader.hpp"
+#include "core/jobs/run.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace lycosa::jobs {
+
+namespace {
+
+using detail::dump;
+using detail::json;
+
+constexpr std::array<std::string_view, 14> states{
+    "queued",    "buffered",        "running",          "retrying",     "success",
+    "error",     "timeout",         "cancelled",        "lost",         "missed",
+    "coalesced", "skipped_overlap", "dropped_catch_up", "dropped_queue"};
+constexpr std::array<std::string_view, 5> causes{"schedule", "manual", "backfill", "start", "lost"};
+constexpr std::array<std::string_view, 29> kinds{"SCHEDULER_STARTED",
+                                                 "SCHEDULER_SHUTDOWN",
+                                                 "SCHEDULER_PAUSED",
+                                                 "SCHEDULER_RESUMED",
+                                                 "EXECUTOR_ADDED",
+                                                 "EXECUTOR_REMOVED",
+                                                 "JOBSTORE_ADDED",
+                                                 "JOBSTORE_REMOVED",
+                                                 "ALL_JOBS_REMOVED",
+                                                 "JOB_ADDED",
+                                                 "JOB_REMOVED",
+                                                 "JOB_MODIFIED",
+                                                 "JOB_EXECUTED",
+                                                 "JOB_ERROR",
+                                                 "JOB_MISSED",
+                                                 "JOB_SUBMITTED",
+                                                 "JOB_MAX_INSTANCES",
+                                                 "JOB_STARTED",
+                                                 "JOB_RETRYING",
+                                                 "JOB_CANCELLED",
+                                                 "JOB_LOST",
+                                                 "JOB_COALESCED",
+                                                 "JOB_BUFFERED",
+                                                 "CATCH_UP_DROPPED",
+                                                 "QUEUE_DROPPED",
+                                                 "JOB_PAUSED",
+                                                 "JOB_RESUMED",
+                                                 "JOB_FINISHED",
+                                                 "GAP"};
+
+/// Unix seconds; a double keeps microseconds until the year 2255.
+double unix_seconds(wall_time t) {
+  return detail::to_seconds(t.time_since_epoch());
+}
+
+wall_time to_wall(const json& j) {
+  return wall_time{usec{std::llround(j.get<double>() * 1e6)}};
+}
+
+json record_json(const run_record& r) {
+  json o;
+  o["job"] = r.job_id;
+  o["run"] = r.number;
+  o["cause"] = to_string(r.cause);
+  o["outcome"] = to_string(r.state);
+  o["nominal"] = unix_seconds(r.nominal);
+  o["planned"] = unix_seconds(r.planned);
+  if (r.count != 1) {
+    o["count"] = r.count;
+    o["last"] = unix_seconds(r.last);
+    if (r.at_least) o["at_least"] = true;
+  }
+  if (r.started) o["started"] = unix_seconds(*r.started);
+  if (r.ended) o["ended"] = unix_seconds(*r.ended);
+  if (r.retry_at) o["retry_at"] = unix_seconds(*r.retry_at);
+  o["attempt"] = r.attempt;
+  o["late"] = detail::to_seconds(r.late);
+  const auto& x = r.result;
+  if (x.exit_code) o["exit_code"] = *x.exit_code;
+  if (x.signal) o["signal"] = *x.signal;
+  if (x.http_status) o["http_status"] = *x.http_status;
+  if (!x.output.empty()) o["output"] = x.output;
+  if (x.output_cut) o["output_cut"] = true;
+  if (!x.value.empty()) {
+    auto value = json::parse(x.value, nullptr, false);
+    o["value"] = value.is_discarded() ? json(x.value) : std::move(value);
+  }
+  if (!x.error.empty()) o["error"] = x.error;
+  if (!r.reason.empty()) o["reason"] = r.reason;
+  return o;
+}
+
+template <class Enum, std::size_t N>
+bool read_name(const json& o, const char* name, const std::array<std::string_view, N>& all,
+               Enum& out) {
+  const auto text = o.at(name).get<std::string>();
+  for (std::size_t i = 0; i < N; ++i)
+    if (all[i] == text) {
+      out = static_cast<Enum>(i);
+      return true;
+    }
+  return false;
+}
+
+} // namespace
+
+std::string_view to_string(run_state s) {
+  return states[static_cast<std::size_t>(s)];
+}
+
+bool is_final(run_state s) {
+  return s > run_state::retrying;
+}
+
+std::string_view to_string(run_cause c) {
+  return causes[static_cast<std::size_t>(c)];
+}
+
+std::string_view to_string(event_kind k) {
+  return kinds[static_cast<std::size_t>(k)];
+}
+
+std::string to_json(const run_record& r) {
+  return dump(record_json(r));
+}
+
+lycosa::result<run_record> parse_run(std::string_view text) {
+  const auto bad = fail(errc::corrupt, "run", "this is not a stored run");
+  auto object = detail::parse_object(text, "run");
+  if (!object) return bad;
+  run_record r;
+  try {
+    const auto& o = *object;
+    r.job_id = o.at("job").get<std::string>();
+    r.number = o.at("run").get<std::uint64_t>();
+    if (!read_name(o, "cause", causes, r.cause) || !read_name(o, "outcome", states, r.state))
+      return bad;
+    r.nominal = to_wall(o.at("nominal"));
+    r.planned = to_wall(o.at("planned"));
+    r.last = r.nominal;
+    if (o.contains("count")) r.count = o["count"].get<std::uint64_t>();
+    if (o.contains("last")) r.last = to_wall(o["last"]);
+    r.at_least = o.contains("at_least");
+    if (o.contains("started")) r.started = to_wall(o["started"]);
+    if (o.contains("ended")) r.ended = to_wall(o["ended"]);
+    if (o.contains("retry_at")) r.retry_at = to_wall(o["retry_at"]);
+    r.attempt = o.at("attempt").get<std::uint32_t>();
+    r.late = usec{std::llround(o.at("late").get<double>() * 1e6)};
+    auto& x = r.result;
+    if (r.state == run_state::error) x.outcome = run_outcome::error;
+    if (r.state == run_state::timeout) x.outcome = run_outcome::timeout;
+    if (r.state == run_state::cancelled) x.outcome = run_outcome::cancelled;
+    if (o.contains("exit_code")) x.exit_code = o["exit_code"].get<int>();
+    if (o.contains("signal")) x.signal = o["signal"].get<int>();
+    if (o.contains("http_status")) x.http_status = o["http_status"].get<int>();
+    if (o.contains("output")) x.output = o["output"].get<std::string>();
+    x.output_cut = o.contains("output_cut");
+    if (o.contains("value")) x.value = dump(o["value"]);
+    if (o.contains("error")) x.error = o["error"].get<std::string>();
+    if (o.contains("reason")) r.reason = o["reason"].get<std::string>();
+  } catch (const json::exception&) {
+    return bad;
+  }
+  return r;
+}
+
+std::string to_json(const job_event& e) {
+  json o;
+  o["type"] = to_string(e.kind);
+  o["at"] = unix_seconds(e.at);
+  if (!e.job_id.empty()) o["job_id"] = e.job_id;
+  if (e.kind == event_kind::gap) o["missing"] = e.count;
+  if (e.run.number != 0) o["run"] = record_json(e.run);
+  return dump(o);
+}
+
+} // namespace lycosa::jobs

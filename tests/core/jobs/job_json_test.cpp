@@ -1,0 +1,104 @@
+#include "tests/core/jobs/support.hpp"
+
+namespace lycosa::jobs {
+namespace {
+
+using test::at;
+
+const wall_time now = at("2026-03-01T00:00:00Z");
+
+error refused(const std::string& text) {
+  auto r = parse_job(text, now);
+  EXPECT_FALSE(r.has_value()) << text;
+  return r ? error{} : r.error();
+}
+
+const std::string rest =
+    R"("trigger":{"type":"interval","seconds":10},"action":{"type":"command","shell":"true"})";
+
+TEST(job_json, a_minimal_job_gets_the_defaults) {
+  const auto in = parse_job(R"({"id":"a",)" + rest + "}", now);
+  ASSERT_TRUE(in.has_value()) << in.error().text();
+  const auto& j = in->job;
+  EXPECT_EQ(j.max_instances, 1u);
+  EXPECT_EQ(j.overlap, overlap_policy::skip);
+  EXPECT_EQ(j.coalesce, coalesce_policy::latest);
+  EXPECT_EQ(j.misfire_grace, usec{std::chrono::seconds{60}});
+  EXPECT_EQ(j.executor, "default");
+  EXPECT_EQ(std::get<command_action>(j.action).shell, "true");
+}
+
+TEST(job_json, errors_name_the_member) {
+  EXPECT_EQ(refused("{" + rest + "}").what, "id");
+  const auto e = refused(R"({"id":"a","overlop":"skip",)" + rest + "}");
+  EXPECT_EQ(e.what, "overlop");
+  EXPECT_NE(e.why.find("\"overlap\""), std::string::npos);
+  EXPECT_EQ(refused(R"({"id":"a","max_instances":0,)" + rest + "}").what, "max_instances");
+  EXPECT_EQ(refused(R"({"id":"a","retry_delay":[1,-1],)" + rest + "}").what, "retry_delay[1]");
+  EXPECT_EQ(refused(R"({"id":"a","timezone":"Mars/Base",)" + rest + "}").what, "timezone");
+  EXPECT_EQ(
+      refused(
+          R"({"id":"a","action":{"type":"command","argv":["a",1]},"trigger":{"type":"interval","seconds":1}})")
+          .what,
+      "action.argv[1]");
+  EXPECT_EQ(
+      refused(
+          R"({"id":"a","action":{"type":"command","shell":"a"},"trigger":{"type":"cron","hour":"25"}})")
+          .what,
+      "trigger.hour");
+  EXPECT_EQ(refused(R"({"id":"a","trigger":{"type":"interval","seconds":1}})").what, "action");
+  EXPECT_EQ(refused("[]").what, "job");
+}
+
+TEST(job_json, what_is_stored_is_read_back) {
+  auto in = parse_job(R"({"id":"a","name":"n","timezone":"Europe/Berlin","jitter":3,"retries":2,
+    "retry_delay":{"0":1.5,"1":20,"":60},"misfire_grace_time":null,"timeout":"5m","overlap":"buffer_all",
+    "coalesce":"all","tags":{"team":"ops"},"run_on_start":true,"rerun_lost":true,"paused":true,
+    "pause_reason":"why",)"
+                          + rest + "}",
+                      now);
+  ASSERT_TRUE(in.has_value()) << in.error().text();
+  auto& j = in->job;
+  j.next = j.trigger.plan(std::nullopt, now, seed_of(j.id));
+  j.previous = now;
+  j.runs = 7;
+  const auto back = parse_stored_job(to_stored_json(j));
+  ASSERT_TRUE(back.has_value()) << back.error().text();
+  EXPECT_EQ(to_stored_json(*back), to_stored_json(j));
+  EXPECT_EQ(back->trigger, j.trigger);
+  EXPECT_EQ(retry_wait(*back, 1), usec{1'500'000});
+  EXPECT_EQ(retry_wait(*back, 9), usec{std::chrono::seconds{60}});
+  EXPECT_FALSE(back->misfire_grace.has_value());
+  EXPECT_FALSE(parse_stored_job("{}").has_value());
+}
+
+TEST(job_json, what_is_shown_can_be_sent_again) {
+  auto in = parse_job(R"({"id":"a",)" + rest + "}", now);
+  ASSERT_TRUE(in.has_value());
+  const auto again = parse_job(to_json(in->job), now);
+  ASSERT_TRUE(again.has_value()) << again.error().text();
+  EXPECT_EQ(again->job.trigger, in->job.trigger);
+  EXPECT_EQ(again->job.action, in->job.action);
+}
+
+TEST(job_json, runs_of_every_state_are_read_back) {
+  for (unsigned s = 0; s <= static_cast<unsigned>(run_state::dropped_queue); ++s) {
+    run_record r;
+    r.job_id = "a/\"b";
+    r.number = 3;
+    r.state = static_cast<run_state>(s);
+    r.nominal = r.planned = r.last = now + usec{123'457};
+    r.started = now;
+    r.result.exit_code = 2;
+    r.result.output = std::string("\xff\x00z", 3);
+    const auto text = to_json(r);
+    const auto back = parse_run(text);
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(to_json(*back), text);
+    EXPECT_EQ(back->state, r.state);
+    EXPECT_EQ(back->nominal, r.nominal);
+  }
+}
+
+} // namespace
+} // namespace lycosa::jobs
