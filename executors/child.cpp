@@ -1,7 +1,6 @@
 #include "executors/child.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,6 +11,14 @@
 #include <cerrno>
 #include <cstring>
 
+// glibc's `clone` under the name that sanitizers leave alone: they take `clone` for a fork, and
+// what they do in a forked child would here be done to the parent's memory.
+extern "C" int __clone(int (*fn)(void*), void* stack, int flags, void* arg, ...);
+
+// The child leaves its functions by exec, so what a thread sanitizer keeps of calls must not be
+// touched by them.
+#define LYCOSA_IN_CHILD __attribute__((no_sanitize("thread", "address")))
+
 namespace lycosa::executors {
 
 namespace {
@@ -21,7 +28,11 @@ enum class step { none, signals, session, files, directory, user, program };
 /// Shared with the child: it runs in the parent's memory until exec (CLONE_VM), so what it writes
 /// here the parent reads. No pipe for errors is needed.
 struct boot {
-  const launch_plan* plan;
+  const launch_plan* plan; // for the parent
+  const char* cwd;         // null = stay
+  const credentials* as;   // null = stay
+  const gid_t* groups;
+  std::size_t group_count;
   const char* const* programs; // null-ended, as the next two
   char* const* argv;
   char* const* envp;
@@ -31,31 +42,29 @@ struct boot {
   int error = 0;
 };
 
-int give_up(boot& b, step s) {
+LYCOSA_IN_CHILD int give_up(boot& b, step s) {
   b.error = errno;
   b.failed = s;
   return 127;
 }
 
-bool default_signals() {
-  struct sigaction def {};
-  def.sa_handler = SIG_DFL;
-  // The two signals glibc keeps to itself are refused here; exec resets their handlers.
+LYCOSA_IN_CHILD bool default_signals() {
+  // Zeros are the kernel's SIG_DFL without flags; its own call reaches the signals glibc reserves.
+  constexpr std::size_t set_size = NSIG / 8;
+  const unsigned long zeros[8] = {};
   for (int s = 1; s < NSIG; ++s)
-    ::sigaction(s, &def, nullptr);
-  sigset_t none;
-  ::sigemptyset(&none);
-  return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+    ::syscall(SYS_rt_sigaction, s, zeros, nullptr, set_size);
+  return ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, set_size) == 0;
 }
 
 // Raw calls: glibc's wrappers would change every thread of the process whose memory this is.
-bool become(const credentials& as) {
-  return ::syscall(SYS_setgroups, as.groups.size(), as.groups.data()) == 0
-         && ::syscall(SYS_setresgid, as.gid, as.gid, as.gid) == 0
-         && ::syscall(SYS_setresuid, as.uid, as.uid, as.uid) == 0;
+LYCOSA_IN_CHILD bool become(const boot& b) {
+  return ::syscall(SYS_setgroups, b.group_count, b.groups) == 0
+         && ::syscall(SYS_setresgid, b.as->gid, b.as->gid, b.as->gid) == 0
+         && ::syscall(SYS_setresuid, b.as->uid, b.as->uid, b.as->uid) == 0;
 }
 
-bool standard_files(int in, int out) {
+LYCOSA_IN_CHILD bool standard_files(int in, int out) {
   // A descriptor that already is in place would keep its close-on-exec flag through dup2; the
   // executor's own are above 2 unless the node was started without standard files.
   if (in <= STDERR_FILENO && (in = ::fcntl(in, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0)
@@ -69,7 +78,7 @@ bool standard_files(int in, int out) {
 }
 
 /// As execvp: a path that does not exist or may not be searched is passed over.
-void run_program(const boot& b) {
+LYCOSA_IN_CHILD void run_program(const boot& b) {
   int refused = 0;
   for (const char* const* p = b.programs; *p != nullptr; ++p) {
     ::execve(*p, b.argv, b.envp);
@@ -83,13 +92,13 @@ void run_program(const boot& b) {
 
 // The child's whole life before exec. All signals are blocked; memory is the parent's; only system
 // calls. clone without CLONE_FILES gives it its own table of descriptors, hence closing is safe.
-int child_main(void* arg) {
+LYCOSA_IN_CHILD int child_main(void* arg) {
   boot& b = *static_cast<boot*>(arg);
   if (::setsid() < 0) return give_up(b, step::session);
   if (!standard_files(b.in, b.out)) return give_up(b, step::files);
-  if (b.plan->as && !become(*b.plan->as)) return give_up(b, step::user);
+  if (b.as != nullptr && !become(b)) return give_up(b, step::user);
   // After the change of user: the directory must be one that the user may enter.
-  if (!b.plan->cwd.empty() && ::chdir(b.plan->cwd.c_str()) != 0) return give_up(b, step::directory);
+  if (b.cwd != nullptr && ::chdir(b.cwd) != 0) return give_up(b, step::directory);
   if (!default_signals()) return give_up(b, step::signals);
   run_program(b);
   return give_up(b, step::program);
@@ -158,7 +167,16 @@ result<child> launch(const launch_plan& plan, int in, int out) {
   const auto programs = pointers(plan.programs);
   const auto argv = pointers(plan.argv);
   const auto envp = pointers(plan.env);
-  boot b{&plan, programs.data(), argv.data(), envp.data(), in, out};
+  boot b{.plan = &plan,
+         .cwd = plan.cwd.empty() ? nullptr : plan.cwd.c_str(),
+         .as = plan.as ? &*plan.as : nullptr,
+         .groups = plan.as ? plan.as->groups.data() : nullptr,
+         .group_count = plan.as ? plan.as->groups.size() : 0,
+         .programs = programs.data(),
+         .argv = argv.data(),
+         .envp = envp.data(),
+         .in = in,
+         .out = out};
   const stack memory;
   if (!memory.good()) return fail(errc::io_error, "command", "no memory for a process");
 
