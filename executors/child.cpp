@@ -190,7 +190,7 @@ result<child> launch(const launch_plan& plan, int in, int out) {
   // reused.
   int pidfd = -1;
   const pid_t pid =
-      ::clone(child_main, memory.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &b, &pidfd);
+      __clone(child_main, memory.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &b, &pidfd);
   const int why = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 
