@@ -38,6 +38,7 @@ using counter_query_ptr = ptr<counter_query>;
 using counters_op_ptr = ptr<counters_op>;
 using undo_op_ptr = ptr<undo_op>;
 using send_op_ptr = ptr<send_op>;
+using job_call_ptr = ptr<job_call>;
 
 } // namespace lycosa::actors
 
@@ -70,6 +71,7 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::counters_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::undo_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::send_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::facts_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::job_call_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::project_id))
 CAF_ADD_ATOM(lycosa, lycosa::actors, cancel_atom, "cancel") // a consumer has gone
 CAF_ADD_ATOM(lycosa, lycosa::actors, done_atom, "done")     // an operation comes back, filled in
@@ -117,6 +119,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::counter_query_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::counters_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::undo_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::send_op_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::job_call_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::facts_ptr)
 
 namespace lycosa::actors {
@@ -262,6 +265,17 @@ using catalog_actor = caf::typed_actor<
     // Self: ask for changed counters; store those that have come.
     caf::reacts_to<wake_atom>, caf::reacts_to<flush_atom>,
     // Supervisor: quit.
+    caf::reacts_to<drain_atom>>;
+
+/// JOBS, one a node, on a thread of its own: decides about jobs and stores what was decided.
+using jobs_actor = caf::typed_actor<
+    // Client, executor: a step on the state, e.g. add a job, or note how a run ended.
+    caf::reacts_to<job_call_ptr>,
+    // Self: something is due.
+    caf::reacts_to<wake_atom>,
+    // Self: store, then start, publish and answer.
+    caf::reacts_to<flush_atom>,
+    // Client, self: start nothing more, wait for what runs, at last end it, quit.
     caf::reacts_to<drain_atom>>;
 
 } // namespace lycosa::actors

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/jobs/engine.hpp"
 #include "core/jobs/event.hpp"
 #include "core/jobs/executor.hpp"
 #include "core/jobs/job.hpp"
@@ -22,6 +23,18 @@ namespace lycosa::actors {
 /// after the change is on disk.
 template <class T>
 using job_reply = std::function<void(result<T>)>;
+
+/// Who carries out which kind of action; none = runs of that kind fail and say so.
+struct job_executors {
+  std::shared_ptr<jobs::executor> command, http, task, actor, function;
+};
+
+struct job_settings {
+  jobs::engine_limits limits;
+  usec history_age = std::chrono::hours{24 * 30}; ///< runs are kept that long; 0 = for ever
+  usec stop_wait = std::chrono::seconds{10};      ///< for runs under way at shutdown
+  job_executors executors;
+};
 
 /// What happens to the times that passed while a job was paused.
 enum class resume_mode : std::uint8_t { skip, catch_up };

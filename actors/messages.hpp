@@ -9,6 +9,7 @@
 #include "core/task.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -302,6 +303,15 @@ struct drop_project {
   project_record record;
   bool finally = false; ///< its data is gone: forget the record too
   std::optional<error> failure;
+};
+
+// -- client → jobs -----------------------------------------------------------------------------
+
+class job_keeper;
+
+/// One step on the job scheduler's state, carried to its thread.
+struct job_call {
+  std::function<void(job_keeper&)> run;
 };
 
 } // namespace lycosa::actors

@@ -3,6 +3,7 @@
 #include "actors/counting.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/local_jobs.hpp"
 #include "actors/log.hpp"
 #include "actors/registry.hpp"
 #include "actors/scatter.hpp"
@@ -190,6 +191,8 @@ public:
     caf::anon_send(readers_.front(), std::move(op));
   }
 
+  job_service& jobs() override { return *jobs_; }
+
   void stop() override;
 
 private:
@@ -237,6 +240,7 @@ private:
   catalog_actor catalog_;
   dispatcher_actor dispatcher_;
   supervisor_actor supervisor_;
+  std::unique_ptr<local_jobs> jobs_;
   std::atomic<std::uint64_t> tickets_{0};
   std::atomic<bool> stopped_{false};
 };
@@ -298,6 +302,7 @@ result<void> local_node::start(const node_config& config) {
   s.ready = [published] { published->set_value(); };
   supervisor_ = system.spawn(supervisor, std::move(s));
   known.wait();
+  jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, config.jobs);
   return {};
 }
 
@@ -446,6 +451,7 @@ void local_node::stop() {
   if (stopped_.exchange(true)) return;
   // Every actor quits by itself when it is drained. What is sent to it afterwards is dropped, and
   // with the message its promise, which then answers `unavailable`.
+  if (jobs_) jobs_->stop();
   if (supervisor_) caf::anon_send(supervisor_, drain_atom_v);
   system_->system->await_all_actors_done();
 }

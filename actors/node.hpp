@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/jobs.hpp"
 #include "core/counters.hpp"
 #include "core/lease.hpp"
 #include "core/lifecycle.hpp"
@@ -244,6 +245,7 @@ struct node_config {
   retry_policy default_retry;
   pause_settings pause;              ///< of projects whose crawls all fail
   std::uint32_t loop_limit = 1000;   ///< items of a list that a project looks at in one turn
+  job_settings jobs; ///< executors left empty for `task` are the node's own
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
 
@@ -291,6 +293,9 @@ public:
   virtual void list_results(std::string project, std::string cursor, std::size_t limit,
                             reply<result_page> done) = 0;
   virtual void health(reply<health_view> done) = 0;
+
+  /// Jobs and their schedule; lives as long as the node.
+  virtual job_service& jobs() = 0;
 
   /// Stops taking requests, gives leases back, finishes commits; returns when all is on disk.
   /// Callbacks still open are answered with `unavailable`.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/node.hpp"
+#include "tests/gateway/fake_jobs.hpp"
 
 #include <deque>
 #include <map>
@@ -165,6 +166,7 @@ public:
     h.why = ready ? "" : "loading";
     done(h);
   }
+  actors::job_service& jobs() override { return no_jobs; }
   void stop() override {}
 
   static actors::lease_answer one_task() {
@@ -179,6 +181,7 @@ public:
     return a;
   }
 
+  fake_jobs no_jobs;
   std::mutex mutex; ///< of what leases touch
   std::vector<actors::reply<actors::lease_answer>> waits;
   actors::lease_request asked;

@@ -1,0 +1,273 @@
+#include "actors/job_keeper.hpp"
+
+#include "actors/log.hpp"
+#include "core/triggers/zone.hpp"
+
+#include <algorithm>
+
+namespace lycosa::actors {
+
+namespace {
+
+/// Longest wait: a clock that was set is noticed after that at the latest.
+constexpr usec longest_wait = std::chrono::minutes{1};
+constexpr usec clock_step = std::chrono::seconds{1};
+constexpr usec retry_commit = std::chrono::seconds{1};
+constexpr usec sweep_interval = std::chrono::minutes{10};
+constexpr std::size_t sweep_page = 10'000;
+constexpr usec kill_grace = std::chrono::seconds{5};
+
+} // namespace
+
+job_keeper::job_keeper(jobs_actor::pointer self, job_keeper_config config)
+    : self_(self), config_(std::move(config)), store_(*config_.store),
+      engine_(config_.settings.limits) {
+  const auto t = config_.time->now();
+  clock_offset_ = t.wall.time_since_epoch() - t.mono.time_since_epoch();
+  next_sweep_ = t.mono;
+  load();
+}
+
+void job_keeper::load() {
+  engine_.listen(config_.events->wanted());
+  auto stored = store_.load();
+  if (!stored) {
+    log_of("jobs")->error("jobs cannot be read: {}", stored.error().text());
+    engine_.close();
+    return;
+  }
+  for (auto& j : stored->jobs)
+    engine_.restore(std::move(j));
+  const auto t = now();
+  for (auto& r : stored->open_runs)
+    engine_.restore(std::move(r), t);
+  unreadable_ = std::move(stored->unreadable);
+  for (const auto& id : unreadable_)
+    log_of("jobs")->error("job {} cannot be read; it is left as it is and does not run", id);
+  engine_.started(t);
+  engine_.clock_changed(t); // the last process may have had a wrong clock
+  ask_flush();
+}
+
+result<void> job_keeper::check_free(const std::string& id) const {
+  if (std::find(unreadable_.begin(), unreadable_.end(), id) == unreadable_.end()) return {};
+  return fail(errc::corrupt, id, "a job with this id is stored but cannot be read");
+}
+
+void job_keeper::call(job_call& c) {
+  if (ended_) return;
+  engine_.listen(config_.events->wanted());
+  std::exchange(c.run, nullptr)(*this);
+  ask_flush();
+}
+
+void job_keeper::wake() {
+  if (ended_) return;
+  armed_.reset();
+  engine_.listen(config_.events->wanted());
+  check_clock();
+  engine_.advance(now());
+  forget_old();
+  ask_flush();
+}
+
+void job_keeper::check_clock() {
+  const auto t = config_.time->now();
+  const usec offset = t.wall.time_since_epoch() - t.mono.time_since_epoch();
+  const auto step = offset - clock_offset_;
+  clock_offset_ = offset;
+  if (step > clock_step || step < -clock_step) {
+    log_of("jobs")->warn("the clock was set by {} s; jobs are planned again",
+                         step.count() / 1'000'000);
+    engine_.clock_changed(t.wall);
+  }
+  if (t.mono < next_sweep_) return;
+  next_sweep_ = t.mono + sweep_interval;
+  if (trigger::reload_zones()) {
+    log_of("jobs")->info("time zones have changed; jobs are planned again");
+    engine_.zones_changed(t.wall);
+  }
+  if (age_cursor_.empty()) age_cursor_ = "r";
+}
+
+/// A page of runs at a time, so that a long history holds nobody up.
+void job_keeper::forget_old() {
+  if (age_cursor_.empty() || config_.settings.history_age <= usec::zero()) return;
+  auto old = store_.ended_before(now() - config_.settings.history_age, age_cursor_, sweep_page);
+  if (!old) {
+    age_cursor_.clear();
+    return;
+  }
+  aged_.insert(aged_.end(), old->begin(), old->end());
+}
+
+void job_keeper::ask_flush() {
+  if (!std::exchange(flushing_, true)) self_->send(self_, flush_atom_v);
+}
+
+bool job_keeper::store_pending() {
+  const auto& e = engine_.pending();
+  if (!e.stores() && aged_.empty()) return true;
+  storage::job_batch batch;
+  batch.erased.assign(e.erased.begin(), e.erased.end());
+  batch.jobs.reserve(e.jobs.size());
+  for (const auto& id : e.jobs)
+    if (const auto* j = engine_.find(id)) batch.jobs.push_back(*j);
+  batch.runs.reserve(e.runs.size());
+  for (const auto& [key, r] : e.runs)
+    batch.runs.push_back(r);
+  batch.forgotten = e.forgotten;
+  batch.forgotten.insert(batch.forgotten.end(), aged_.begin(), aged_.end());
+  const auto done = store_.commit(batch);
+  if (done) {
+    aged_.clear();
+    failing_ = false;
+    return true;
+  }
+  if (!std::exchange(failing_, true))
+    log_of("jobs")->error("jobs cannot be stored, nothing is started until they can: {}",
+                          done.error().text());
+  const error why{done.error().code, "jobs",
+                  "not stored yet, it will be tried again: " + done.error().text()};
+  for (auto& then : std::exchange(waiting_, {}))
+    then(why);
+  self_->delayed_send(self_, retry_commit, flush_atom_v);
+  flushing_ = true;
+  return false;
+}
+
+void job_keeper::flush() {
+  flushing_ = false;
+  if (ended_) return;
+  if (!store_pending()) {
+    if (draining_ && engine_.running() == 0) finish(); // what is not stored is found as lost
+    return;
+  }
+  auto e = engine_.take();
+  count(e);
+  config_.events->publish(e.events);
+  for (auto& request : e.starts)
+    start(std::move(request));
+  for (const auto key : e.cancels)
+    if (const auto i = running_.find(key); i != running_.end()) i->second->cancel(key);
+  for (auto& then : std::exchange(waiting_, {}))
+    then(std::nullopt);
+  if (draining_ && engine_.running() == 0) return finish();
+  arm();
+}
+
+void job_keeper::count(const jobs::effects& e) {
+  for (const auto& [key, r] : e.runs) {
+    switch (r.state) {
+    case jobs::run_state::success:
+      counted_.succeeded += 1;
+      break;
+    case jobs::run_state::error:
+    case jobs::run_state::timeout:
+    case jobs::run_state::lost:
+      counted_.failed += 1;
+      break;
+    case jobs::run_state::missed:
+      counted_.missed += r.count;
+      break;
+    case jobs::run_state::coalesced:
+    case jobs::run_state::skipped_overlap:
+      counted_.skipped += r.count;
+      break;
+    case jobs::run_state::dropped_catch_up:
+    case jobs::run_state::dropped_queue:
+      counted_.dropped += r.count;
+      break;
+    default:
+      break;
+    }
+  }
+}
+
+const std::shared_ptr<jobs::executor>& job_keeper::executor_of(const jobs::action& a) const {
+  const auto& x = config_.settings.executors;
+  if (std::holds_alternative<jobs::command_action>(a)) return x.command;
+  if (std::holds_alternative<jobs::http_action>(a)) return x.http;
+  if (std::holds_alternative<jobs::task_action>(a)) return x.task;
+  if (std::holds_alternative<jobs::actor_action>(a)) return x.actor;
+  return x.function;
+}
+
+void job_keeper::start(jobs::run_request request) {
+  const auto key = request.key;
+  const auto by = executor_of(request.action);
+  auto done = [self = caf::actor_cast<jobs_actor>(self_), key](jobs::run_result r) {
+    auto c = std::make_shared<job_call>();
+    c->run = [key, r = std::move(r)](job_keeper& k) mutable {
+      k.running_.erase(key);
+      k.engine_.finished(key, std::move(r), k.now());
+    };
+    caf::anon_send(self, std::move(c));
+  };
+  if (!by) {
+    jobs::run_result none;
+    none.outcome = jobs::run_outcome::error;
+    none.error = "this node carries out no actions of this kind";
+    return done(std::move(none));
+  }
+  running_[key] = by;
+  by->start(std::move(request), std::move(done));
+}
+
+void job_keeper::arm() {
+  const auto t = config_.time->now();
+  usec wait = longest_wait;
+  if (!age_cursor_.empty()) wait = std::chrono::milliseconds{100};
+  if (const auto at = engine_.next_wake()) wait = std::clamp(usec{*at - t.wall}, usec{0}, wait);
+  const auto at = t.mono + wait;
+  if (armed_ && *armed_ <= at) return;
+  armed_ = at;
+  self_->delayed_send(self_, wait, wake_atom_v);
+}
+
+void job_keeper::drain() {
+  if (ended_) return;
+  if (!std::exchange(draining_, true)) {
+    engine_.close();
+    self_->delayed_send(self_, config_.settings.stop_wait, drain_atom_v);
+    return ask_flush();
+  }
+  // Blocks until every run has answered; the answers are in the mailbox then.
+  const auto& x = config_.settings.executors;
+  for (const auto& e : {x.command, x.http, x.task, x.actor, x.function})
+    if (e) e->stop(kill_grace);
+}
+
+void job_keeper::finish() {
+  ended_ = true;
+  config_.events->publish({{jobs::event_kind::scheduler_shutdown, now(), {}, {}, 1}});
+  self_->quit();
+}
+
+job_statistics job_keeper::statistics() const {
+  auto s = counted_;
+  for (const auto& [id, slot] : engine_.slots()) {
+    s.jobs += 1;
+    s.paused += slot->job.paused;
+    s.finished += slot->job.finished();
+  }
+  s.running = engine_.running();
+  s.queued = engine_.queued();
+  s.buffered = engine_.buffered();
+  s.scheduler_paused = engine_.paused();
+  s.next_at = engine_.next_wake();
+  s.unreadable = unreadable_;
+  return s;
+}
+
+jobs_actor::behavior_type job_scheduler(jobs_actor::pointer self, job_keeper_config config) {
+  auto state = std::make_shared<job_keeper>(self, std::move(config));
+  return {
+      [state](job_call_ptr& c) { state->call(*c); },
+      [state](wake_atom) { state->wake(); },
+      [state](flush_atom) { state->flush(); },
+      [state](drain_atom) { state->drain(); },
+  };
+}
+
+} // namespace lycosa::actors

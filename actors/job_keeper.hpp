@@ -1,0 +1,78 @@
+#pragma once
+
+#include "actors/clock.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/job_events.hpp"
+#include "core/jobs/engine.hpp"
+#include "storage/job_store.hpp"
+
+namespace lycosa::actors {
+
+struct job_keeper_config {
+  storage::catalog_store* store = nullptr; ///< outlives the actor
+  clock_ptr time;
+  job_settings settings;
+  std::shared_ptr<job_events> events;
+};
+
+/// The state of the JOBS actor. Calls of clients change the engine; one `flush` behind them stores
+/// all of it in one commit, and only then are runs started, events published, clients answered.
+class job_keeper {
+public:
+  job_keeper(jobs_actor::pointer self, job_keeper_config config);
+
+  // -- messages
+  void call(job_call& c);
+  void wake();
+  void flush();
+  /// The first time: waits for runs under way. The second: their time is up.
+  void drain();
+
+  // -- for calls
+  [[nodiscard]] jobs::engine& engine() { return engine_; }
+  [[nodiscard]] storage::job_store& store() { return store_; }
+  [[nodiscard]] wall_time now() const { return config_.time->now().wall; }
+  [[nodiscard]] bool draining() const { return draining_; }
+  /// Runs when what was decided so far is stored, or cannot be.
+  void after_commit(std::function<void(const std::optional<error>&)> then) {
+    waiting_.push_back(std::move(then));
+  }
+  [[nodiscard]] job_statistics statistics() const;
+  /// Refuses an id whose stored record cannot be read: writing it would destroy it.
+  [[nodiscard]] result<void> check_free(const std::string& id) const;
+
+private:
+  void load();
+  void ask_flush();
+  void arm();
+  [[nodiscard]] bool store_pending();
+  void start(jobs::run_request request);
+  [[nodiscard]] const std::shared_ptr<jobs::executor>& executor_of(const jobs::action& a) const;
+  void check_clock();
+  void forget_old();
+  void count(const jobs::effects& e);
+  void finish();
+
+  jobs_actor::pointer self_;
+  job_keeper_config config_;
+  storage::job_store store_;
+  jobs::engine engine_;
+  std::vector<std::function<void(const std::optional<error>&)>> waiting_;
+  std::map<jobs::run_key, std::shared_ptr<jobs::executor>> running_;
+  std::vector<std::string> unreadable_;
+  std::vector<std::pair<std::string, std::uint64_t>> aged_; ///< runs to forget by age
+  std::string age_cursor_;
+  job_statistics counted_;
+  std::optional<mono_time> armed_;
+  usec clock_offset_{0}; ///< wall minus monotonic, as last seen
+  mono_time next_sweep_{};
+  bool flushing_ = false;
+  bool failing_ = false;
+  bool draining_ = false;
+  bool ended_ = false;
+};
+
+/// Spawn detached: commits block on the disk.
+jobs_actor::behavior_type job_scheduler(jobs_actor::pointer self, job_keeper_config config);
+
+} // namespace lycosa::actors
