@@ -138,6 +138,7 @@ result<void> commit_group::run(storage::write_txn& txn, submit_op& op) {
 
 result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
                                    const std::optional<task_slot>& slot) {
+  if (op.part && op.part->import) return import_one(txn, op, i, slot);
   const auto& item = op.items[i];
   auto& out = op.outcomes[i];
   const auto verdict = judge_submit(slot, *item.record, op.at);
@@ -169,6 +170,40 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   out.position = d.position;
   op.counted += d.delta;
   return {};
+}
+
+result<void> commit_group::import_one(storage::write_txn& txn, submit_op& op, std::size_t i,
+                                      const std::optional<task_slot>& slot) {
+  const auto& item = op.items[i];
+  auto& out = op.outcomes[i];
+  const storage::task_ref ref{op.facts->id, item.hash};
+  storage::record_batch stored;
+  const task* known = nullptr;
+  if (slot) {
+    if (auto stood = txn.load(slot->key, stored); stood)
+      known = &stored.items.front().record;
+    else if (stood.error().code != errc::corrupt)
+      return tl::unexpected(stood.error());
+    if (known == nullptr) {
+      out.error = "its stored record cannot be read";
+      return {};
+    }
+  }
+  const auto verdict = judge_import(known, *item.record);
+  out.what = verdict.outcome;
+  out.reason = verdict.reason;
+  if (verdict.outcome == accept_outcome::ignored) return {};
+  const auto d = apply_import(known, *item.record, item.arrival, op.at);
+  out.position = d.position;
+  out.queued = d.record.status == task_status::active;
+  if (known == nullptr) {
+    auto key = txn.insert(ref, d.record, d.position);
+    if (!key) return tl::unexpected(key.error());
+    out.key = *key;
+    return {};
+  }
+  out.key = slot->key;
+  return txn.update(ref, slot->key, slot->status, d.record, d.position);
 }
 
 result<void> commit_group::run(storage::write_txn& txn, report_op& op, wall_time now) {

@@ -58,6 +58,8 @@ private:
   result<void> run(storage::write_txn& txn, submit_op& op);
   result<void> run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
                        const std::optional<task_slot>& slot);
+  result<void> import_one(storage::write_txn& txn, submit_op& op, std::size_t i,
+                          const std::optional<task_slot>& slot);
   result<void> run(storage::write_txn& txn, report_op& op, wall_time now);
   result<void> run_one(storage::write_txn& txn, report_op& op, std::size_t i, wall_time now);
   void refuse_growth(const error& why);

@@ -28,6 +28,7 @@ using facts_ptr = std::shared_ptr<const project_record>;
 
 struct submit_part {
   part_promise<submit_answer> promise;
+  bool import = false; ///< see submit_request
   memory buffer;
   std::vector<submit_item> items;
   // kept by the project
@@ -116,6 +117,7 @@ struct submit_op {
     accept_outcome what = accept_outcome::ignored;
     task_key key;
     queue_position position;
+    bool queued = true;      ///< created, restarted: it is ACTIVE
     std::string_view reason; ///< why it was ignored; static text
     std::string error;       ///< not empty: this item alone could not be taken
   };

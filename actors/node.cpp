@@ -150,7 +150,7 @@ public:
     op->project = found->facts->id;
     op->hash = hash_task(project, entry.taskid);
     op->entry = std::move(entry);
-    op->entry.updatetime = time_->now().wall;
+    if (op->entry.updatetime == wall_time{}) op->entry.updatetime = time_->now().wall;
     op->done = promise<bool>{std::move(done)};
     const auto shard = shard_of(op->hash, shards());
     caf::anon_send(writers_[shard], std::move(op));
@@ -381,6 +381,7 @@ void local_node::submit(submit_request request, reply<submit_answer> done) {
       [](const submit_item& i) { return i.record.project; },
       [&](submit_part& part, const submit_item& i) {
         if (part.items.empty()) part.buffer = request.buffer;
+        part.import = request.import;
         part.items.push_back(i);
       },
       [](submit_answer& a, const submit_item& i, const error& why) {

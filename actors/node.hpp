@@ -73,6 +73,8 @@ struct submit_item {
 };
 
 struct submit_request {
+  /// The records are taken over whole (judge_import), whatever their project's status.
+  bool import = false;
   memory buffer;
   std::vector<submit_item> items;
 };

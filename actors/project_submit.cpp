@@ -11,7 +11,7 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
   const auto reject = [&](const submit_item& item, std::string why) {
     part->answer.rejected.push_back({item.index, std::string{item.record.taskid}, std::move(why)});
   };
-  if (phase_ == phase::deleting || !accepts_tasks(facts_->status)) {
+  if (phase_ == phase::deleting || (!part->import && !accepts_tasks(facts_->status))) {
     const std::string why =
         phase_ == phase::deleting
             ? "project: is being deleted"
@@ -29,7 +29,7 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
   for (auto i = from; i < until; ++i) {
     const auto& item = part->items[i];
     // Commands on tasks that are queued already pass: they do not make the queue longer.
-    const bool command = item.record.sched.force_update || item.record.sched.cancel;
+    const bool command = part->import || item.record.sched.force_update || item.record.sched.cancel;
     if (limit > 0 && !command && queue_.size() + incoming_ >= limit) {
       reject(item, "queue_limit: the project's queue holds "
                        + std::to_string(queue_.size() + incoming_) + " tasks, at its limit of "
@@ -78,12 +78,15 @@ void project_state::submitted(submit_op& op) {
       switch (out.what) {
       case accept_outcome::created:
         answer.created += 1;
-        queue_.put(out.key, out.position, ready_by);
+        if (out.queued) queue_.put(out.key, out.position, ready_by);
         touch(out.key);
         break;
       case accept_outcome::restarted:
         answer.restarted += 1;
-        queue_.reposition(out.key, out.position, ready_by);
+        if (out.queued)
+          queue_.reposition(out.key, out.position, ready_by);
+        else
+          queue_.erase(out.key);
         touch(out.key);
         break;
       case accept_outcome::cancelled:

@@ -171,6 +171,25 @@ void miss(report_decision& d, const repetition& repeat, const retry_policy& retr
 
 } // namespace
 
+accept_verdict judge_import(const task* stored, const task& in) {
+  if (stored == nullptr) return {accept_outcome::created, {}};
+  if (in.updatetime > stored->updatetime) return {accept_outcome::restarted, {}};
+  return {accept_outcome::ignored, "not newer"};
+}
+
+accept_decision apply_import(const task* stored, const task& in, std::uint64_t arrival,
+                             wall_time now) {
+  accept_decision d;
+  d.record = in;
+  d.record.sched.force_update = false;
+  d.record.sched.cancel = false;
+  if (in.updatetime == wall_time{}) d.record.updatetime = now;
+  // A crawl of the record that is replaced may be under way: its report comes too late.
+  d.record.generation = stored == nullptr ? 0 : stored->generation + 1;
+  d.position = {std::max(in.sched.exetime, now), in.sched.priority, arrival};
+  return d;
+}
+
 report_decision decide_report(const task& stored, const queue_position& stood, const report& r,
                               std::uint32_t generation, const retry_policy& retry,
                               std::uint64_t arrival, wall_time now) {

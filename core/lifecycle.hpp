@@ -85,6 +85,17 @@ struct accept_decision {
 [[nodiscard]] accept_decision apply_submit(accept_outcome outcome, const task* stored,
                                            const task& in, std::uint64_t arrival, wall_time now);
 
+// -- a record is brought over from another scheduler -------------------------------------------
+
+/// Judges a record that is taken over whole, with its status, track and times. `stored` is the
+/// record the task has here (none = unknown task). Newer ones replace, so that an import can be
+/// repeated: created; restarted when its updatetime is later; else ignored, "not newer".
+[[nodiscard]] accept_verdict judge_import(const task* stored, const task& in);
+
+/// What a verdict other than `ignored` stores. Nothing is counted: it did not happen here.
+[[nodiscard]] accept_decision apply_import(const task* stored, const task& in,
+                                           std::uint64_t arrival, wall_time now);
+
 // -- a crawl is reported -----------------------------------------------------------------------
 
 /// What a status pack says. Its `schedule` is an echo of what the fetcher was handed and is not

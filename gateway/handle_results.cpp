@@ -55,7 +55,6 @@ void put_result(service& s, const request& r, const exchange_ptr& x) {
   if (entry.json.size() > s.limits.task)
     return no(
         {errc::too_large, "body", "is larger than " + std::to_string(s.limits.task) + " bytes"});
-  entry.updatetime = std::chrono::time_point_cast<usec>(std::chrono::system_clock::now());
   s.node.put_result(r.captured[0], std::move(entry), answering<bool>(x, [](bool created) {
                       return json(created ? R"({"created":true})" : R"({"created":false})",
                                   created ? 201 : 200);

@@ -159,6 +159,27 @@ void submit_tasks(service& s, const request& r, const exchange_ptr& x) {
                     }));
 }
 
+/// Records from another scheduler, taken over whole. May be repeated: only newer ones replace.
+void import_tasks(service& s, const request& r, const exchange_ptr& x) {
+  actors::submit_request ask;
+  ask.import = true;
+  ask.buffer = r.body;
+  auto items =
+      sort_items(s, r, task_paths(), read_whole_task, [&](std::uint32_t index, const task& t) {
+        ask.items.push_back({t, index});
+      });
+  if (!items) return answer_now(x, problem(items.error()));
+  s.node.submit(std::move(ask),
+                answering<actors::submit_answer>(
+                    x, [rejected = std::move(items->rejected)](const actors::submit_answer& a) {
+                      auto all = rejected;
+                      merge(all, a.rejected);
+                      return show_counts(
+                          {{"new", a.created}, {"replaced", a.restarted}, {"unchanged", a.ignored}},
+                          all, a.failure);
+                    }));
+}
+
 void report_tasks(service& s, const request& r, const exchange_ptr& x) {
   actors::report_request ask;
   ask.buffer = r.body;

@@ -14,6 +14,9 @@ void submit_tasks(service& s, const request& r, const exchange_ptr& x);
 void get_task(service& s, const request& r, const exchange_ptr& x);
 void list_tasks(service& s, const request& r, const exchange_ptr& x);
 
+void import_tasks(service& s, const request& r, const exchange_ptr& x);
+void import_results(service& s, const request& r, const exchange_ptr& x);
+
 void lease_tasks(service& s, const request& r, const exchange_ptr& x);
 void report_tasks(service& s, const request& r, const exchange_ptr& x);
 void extend_leases(service& s, const request& r, const exchange_ptr& x);

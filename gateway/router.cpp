@@ -28,6 +28,8 @@ constexpr std::array routes{
     route_entry{"GET", "/v1/projects/{}/results/{}", get_result},
     route_entry{"PUT", "/v1/projects/{}/results/{}", put_result},
 
+    route_entry{"POST", "/v1/import/tasks", import_tasks},
+    route_entry{"POST", "/v1/import/results", import_results},
     route_entry{"GET", "/v1/counters/{}", show_counters},
     route_entry{"GET", "/v1/size", show_size},
     route_entry{"GET", "/v1/active", show_active},

@@ -122,8 +122,13 @@ std::optional<rejection> read_schedule_member(const outline& item, const json_me
   }
   if (key == "itag") {
     if (m.is(json_kind::null)) return std::nullopt;
+    // pyspider compares whatever a script puts here; most are numbers or text.
+    if (m.is(json_kind::number) || m.is(json_kind::boolean)) {
+      s.itag = m.raw;
+      return std::nullopt;
+    }
     if (!m.is(json_kind::string) || !is_utf8(m.text))
-      return rejection{item.path(m), "must be a string or null"};
+      return rejection{item.path(m), "must be a string, a number or null"};
     s.itag = m.text;
     return std::nullopt;
   }
@@ -210,6 +215,33 @@ tl::expected<task, rejection> read_task(const outline& item, text_arena& arena,
   t.fetch = *fetch;
   t.process = *process;
   t.track = *track;
+  return t;
+}
+
+tl::expected<task, rejection> read_whole_task(const outline& item, text_arena& arena,
+                                              const limits_config& limits) {
+  auto t = read_task(item, arena, limits);
+  if (!t) return t;
+  if (const auto* m = item.find("status"); m != nullptr) {
+    const auto number = m->is(json_kind::number) ? parse_integer(m->raw) : std::nullopt;
+    const auto named =
+        m->is(json_kind::string) ? parse_status(m->text) : std::optional<task_status>{};
+    if (number && *number >= 1 && *number <= 4)
+      t->status = static_cast<task_status>(*number);
+    else if (named)
+      t->status = *named;
+    else
+      return reject("status", "must be 1 to 4, or active, success, failed or bad");
+  }
+  const std::pair<std::string_view, wall_time*> times[]{{"lastcrawltime", &t->lastcrawltime},
+                                                        {"updatetime", &t->updatetime}};
+  for (const auto& [name, to] : times) {
+    const auto* m = item.find(name);
+    if (m == nullptr || m->is(json_kind::null)) continue;
+    usec at{};
+    if (auto no = read_time(item, *m, at)) return refusal(*no);
+    *to = wall_time{std::max(at, usec::zero())};
+  }
   return t;
 }
 

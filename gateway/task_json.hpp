@@ -24,6 +24,10 @@ struct rejection {
 tl::expected<task, rejection> read_task(const outline& item, text_arena& arena,
                                         const limits_config& limits);
 
+/// A whole record, for an import: with status (number or name), track, lastcrawltime, updatetime.
+tl::expected<task, rejection> read_whole_task(const outline& item, text_arena& arena,
+                                              const limits_config& limits);
+
 /// A status pack. `lease` that is no lease of ours is rejected as "stale lease".
 tl::expected<actors::report_item, rejection> read_report(const outline& item, text_arena& arena,
                                                          const limits_config& limits);

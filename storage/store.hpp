@@ -84,7 +84,8 @@ public:
   /// `not_found` when the key is unknown.
   virtual result<std::optional<queue_position>> load(task_key key, record_batch& out) = 0;
 
-  /// Adds an unknown task (ACTIVE) and returns where it lives. Precondition: `find` said unknown.
+  /// Adds an unknown task and returns where it lives; `position` counts when it is ACTIVE.
+  /// Precondition: `find` said unknown.
   virtual result<task_key> insert(const task_ref& ref, const task& record,
                                   const queue_position& position) = 0;
 
