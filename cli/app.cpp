@@ -87,6 +87,8 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
   add_store(*app, ctx);
   add_bench(*app, ctx);
   add_trigger(*app, ctx);
+  add_one(*app, ctx);
+  add_shell(*app, ctx);
   add_migrate(*app, ctx);
   add_completion(*app, ctx);
   app->footer(examples); // last: commands made before would inherit it

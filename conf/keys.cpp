@@ -250,6 +250,22 @@ std::vector<key_info> make_keys() {
       {"redis", "out_queue_limit", AT(redis.out_queue_limit),
        "Longest that list may be: while it is, no tasks are handed to it.", "tasks", 1, million},
 
+      // -- fetcher
+      {"fetcher", "concurrency", AT(fetcher.concurrency), "Fetches at a time.", "fetches", 1,
+       10'000},
+      {"fetcher", "per_host", AT(fetcher.per_host), "Connections to one host at a time.",
+       "connections", 1, 1000},
+      {"fetcher", "user_agent", AT(fetcher.user_agent),
+       "What fetches call themselves where neither a task nor its project says.", ""},
+      {"fetcher", "connect_timeout", AT(fetcher.connect_timeout),
+       "Longest wait for a connection, where a task names none.", "", ms, hour},
+      {"fetcher", "timeout", AT(fetcher.timeout), "Longest fetch, where a task names none.", "", ms,
+       day},
+      {"fetcher", "max_body", AT(fetcher.max_body), "Largest answer; a larger one fails its task.",
+       "", 1024, std::uint64_t{4} << 30},
+      {"fetcher", "script_time_limit", AT(fetcher.script_time_limit),
+       "Longest a script may take over one task; then its process is killed.", "", ms, day},
+
       // -- log
       {.section = "log",
        .name = "level",
@@ -330,7 +346,7 @@ std::span<const key_info> all_keys() {
 }
 
 std::span<const section_info> all_sections() {
-  static constexpr std::array<section_info, 13> sections{{
+  static constexpr std::array<section_info, 14> sections{{
       {"node", "The node itself."},
       {"http", "The HTTP interface."},
       {"xmlrpc", "The XML-RPC interface of pyspider's scheduler."},
@@ -342,6 +358,7 @@ std::span<const section_info> all_sections() {
       {"cluster", "Several nodes as one scheduler."},
       {"auth", "Who may use the interfaces."},
       {"redis", "The message-queue bridge."},
+      {"fetcher", "The fetcher and the scripts of `lycosa one`."},
       {"log", "What is written about the work."},
       {"caf", "Settings for the actor framework, under its own names, e.g. "
               "scheduler.max-throughput = 100. Lycosa does not check them. Reserved: no effect in "

@@ -114,6 +114,16 @@ struct redis_settings {
   std::uint64_t out_queue_limit = 100;
 };
 
+struct fetcher_settings {
+  std::uint64_t concurrency = 100;
+  std::uint64_t per_host = 8;
+  std::string user_agent = "lycosa";
+  usec connect_timeout = std::chrono::seconds{20};
+  usec timeout = std::chrono::minutes{2};
+  bytes max_body = mib(32);
+  usec script_time_limit = std::chrono::minutes{2};
+};
+
 struct log_settings {
   std::string level = "info";
   std::map<std::string, std::string> levels; ///< subsystem → level
@@ -138,6 +148,7 @@ struct settings {
   cluster_settings cluster;
   auth_settings auth;
   redis_settings redis;
+  fetcher_settings fetcher;
   log_settings log;
   caf_settings caf;
 };

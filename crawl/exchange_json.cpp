@@ -1,0 +1,150 @@
+#include "crawl/exchange_json.hpp"
+
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace lycosa::crawl {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t shown_content = 500; ///< characters of a page that failed
+constexpr std::size_t shown_logs = 1000;
+
+std::string dumped(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json part_of(std::string_view text) {
+  auto part = json::parse(text.empty() ? "{}" : text, nullptr, false);
+  return part.is_object() ? part : json::object();
+}
+
+bool is_text(const std::string& bytes) {
+  // dump() in its strict mode throws at what is not UTF-8.
+  try {
+    static_cast<void>(json(bytes).dump());
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+std::string base64(const std::string& bytes) {
+  std::string out(4 * ((bytes.size() + 2) / 3), '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
+  return out;
+}
+
+json pairs(const std::vector<std::pair<std::string, std::string>>& all) {
+  auto out = json::object();
+  for (const auto& [name, value] : all)
+    out[name] = value;
+  return out;
+}
+
+std::string header(const fetched& f, std::string_view wanted) {
+  for (const auto& [name, value] : f.headers)
+    if (std::ranges::equal(name, wanted, [](unsigned char a, unsigned char b) {
+          return std::tolower(a) == std::tolower(b);
+        }))
+      return value;
+  return {};
+}
+
+std::string text_of(const json& value, const char* name) {
+  const auto found = value.find(name);
+  return found != value.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+} // namespace
+
+std::string to_request(const actors::leased_task& t, const fetched& f) {
+  auto task = json::object();
+  task["project"] = t.record.project;
+  task["taskid"] = t.record.taskid;
+  task["url"] = t.record.url;
+  task["fetch"] = part_of(t.record.fetch);
+  task["process"] = part_of(t.record.process);
+  task["track"] = part_of(t.record.track);
+  auto& sched = task["schedule"] = json::object();
+  sched["priority"] = t.record.sched.priority;
+  sched["retries"] = t.record.sched.retries;
+  sched["retried"] = t.record.sched.retried;
+  sched["age"] = std::chrono::duration<double>(t.record.sched.age).count();
+  if (t.record.sched.itag) sched["itag"] = *t.record.sched.itag;
+  auto response = json::object();
+  response["status_code"] = f.status;
+  response["url"] = f.url;
+  response["orig_url"] = f.orig_url;
+  response["headers"] = pairs(f.headers);
+  response["cookies"] = pairs(f.cookies);
+  if (is_text(f.content))
+    response["content"] = f.content;
+  else
+    response["content_base64"] = base64(f.content);
+  response["time"] = f.seconds;
+  if (task["fetch"].contains("save")) response["save"] = task["fetch"]["save"];
+  if (!f.error.empty()) response["error"] = f.error;
+  return dumped(json{{"task", std::move(task)}, {"response", std::move(response)}});
+}
+
+result<script_answer> read_answer(const std::string& text, const std::string& project) {
+  const auto value = json::parse(text, nullptr, false);
+  if (!value.is_object()) return fail(errc::invalid_argument, "script", "its answer is not JSON");
+  script_answer a;
+  a.ok = value.value("ok", false);
+  a.logs = text_of(value, "logs");
+  a.exception = text_of(value, "exception");
+  if (const auto t = value.find("time"); t != value.end() && t->is_number())
+    a.seconds = t->get<double>();
+  if (const auto r = value.find("result"); r != value.end() && !r->is_null()) a.result = dumped(*r);
+  if (const auto s = value.find("save"); s != value.end() && !s->is_null()) a.save = dumped(*s);
+  if (const auto follows = value.find("follows"); follows != value.end() && follows->is_array())
+    for (auto task : *follows) {
+      if (!task.is_object())
+        return fail(errc::invalid_argument, "script", "a follow is not an object");
+      if (!task.contains("project")) task["project"] = project;
+      a.follows.push_back(dumped(task));
+    }
+  if (const auto messages = value.find("messages"); messages != value.end() && messages->is_array())
+    for (const auto& m : *messages)
+      if (m.is_array() && m.size() >= 2 && m[0].is_string())
+        a.messages.push_back(
+            {m[0].get<std::string>(),
+             m.size() > 2 && m[2].is_string() ? m[2].get<std::string>() : "data:,on_message",
+             dumped(m[1])});
+  return a;
+}
+
+std::string to_track(const fetched& f, const script_answer& a) {
+  auto fetch = json::object();
+  fetch["ok"] = f.ok();
+  fetch["redirect_url"] = f.url != f.orig_url ? json(f.url) : json();
+  fetch["time"] = f.seconds;
+  fetch["error"] = f.error.empty() ? json() : json(f.error);
+  fetch["status_code"] = f.status;
+  auto headers = json::object();
+  for (const auto* name : {"etag", "last-modified"})
+    if (auto value = header(f, name); !value.empty()) headers[name] = std::move(value);
+  fetch["headers"] = std::move(headers);
+  fetch["content"] = a.ok ? json() : json(f.content.substr(0, shown_content));
+  auto process = json::object();
+  process["ok"] = a.ok;
+  process["time"] = a.seconds;
+  process["follows"] = a.follows.size();
+  process["result"] = a.result.empty() ? json() : json(a.result.substr(0, 10));
+  process["logs"] = a.logs.size() > shown_logs ? a.logs.substr(a.logs.size() - shown_logs) : a.logs;
+  process["exception"] = a.exception.empty() ? json() : json(a.exception);
+  auto track = json{{"fetch", std::move(fetch)}, {"process", std::move(process)}};
+  if (!a.save.empty()) track["save"] = json::parse(a.save, nullptr, false);
+  return dumped(track);
+}
+
+} // namespace lycosa::crawl

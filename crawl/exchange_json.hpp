@@ -1,0 +1,37 @@
+#pragma once
+
+#include "actors/node.hpp"
+
+#include "crawl/fetcher.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The two sides of docs/handlers.md, and what a crawl leaves behind.
+namespace lycosa::crawl {
+
+/// What a script is asked: the task and what was fetched, without the id.
+[[nodiscard]] std::string to_request(const actors::leased_task& t, const fetched& f);
+
+/// What it answers.
+struct script_answer {
+  bool ok = false;
+  std::vector<std::string> follows; ///< tasks as JSON; each names its project
+  std::string result;               ///< JSON; empty = none
+  std::string save;                 ///< JSON; empty = none
+  std::string logs, exception;
+  double seconds = 0;
+  struct message {
+    std::string project, url, body; ///< `body`: JSON
+  };
+  std::vector<message> messages;
+};
+/// `project`: of follows that name none. Errors say what is wrong with the answer.
+[[nodiscard]] result<script_answer> read_answer(const std::string& text,
+                                                const std::string& project);
+
+/// pyspider's track of a crawl.
+[[nodiscard]] std::string to_track(const fetched& f, const script_answer& a);
+
+} // namespace lycosa::crawl

@@ -1,0 +1,236 @@
+#include "crawl/processor.hpp"
+
+#include "executors/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace lycosa::crawl {
+
+namespace {
+
+using executors::child;
+using executors::unique_fd;
+using steady = std::chrono::steady_clock;
+
+constexpr std::size_t longest_line = std::size_t{64} << 20;
+
+/// A running process and its two pipes.
+class conversation {
+public:
+  static result<std::unique_ptr<conversation>> begin(const processor_config& config) {
+    std::array<int, 2> in{}, out{};
+    if (::pipe2(in.data(), O_CLOEXEC) != 0) return fail(errc::io_error, "pipe", "out of files");
+    auto made = std::make_unique<conversation>();
+    const unique_fd child_in{in[0]};
+    made->in_ = unique_fd{in[1]};
+    if (::pipe2(out.data(), O_CLOEXEC) != 0) return fail(errc::io_error, "pipe", "out of files");
+    made->out_ = unique_fd{out[0]};
+    const unique_fd child_out{out[1]};
+    executors::launch_plan plan;
+    plan.argv = config.command;
+    plan.programs = candidates(config.command.front());
+    for (char** e = environ; *e != nullptr; ++e)
+      plan.env.emplace_back(*e);
+    plan.env.insert(plan.env.end(), config.env.begin(), config.env.end());
+    auto started = executors::launch(plan, child_in.get(), child_out.get());
+    if (!started) return tl::unexpected(started.error());
+    made->child_ = std::move(*started);
+    return made;
+  }
+
+  ~conversation() {
+    in_.reset();
+    if (child_.pid > 0) {
+      ::kill(-child_.pid, SIGKILL);
+      ::waitpid(child_.pid, nullptr, 0);
+    }
+  }
+
+  result<void> say(std::string_view line) {
+    while (!line.empty()) {
+      const auto n = ::write(in_.get(), line.data(), line.size());
+      if (n > 0)
+        line.remove_prefix(static_cast<std::size_t>(n));
+      else if (errno != EINTR)
+        return fail(errc::io_error, "script", "its process has ended");
+    }
+    return {};
+  }
+
+  /// The next line, or why none comes.
+  result<std::string> hear(steady::time_point until) {
+    for (;;) {
+      if (const auto end = heard_.find('\n'); end != std::string::npos) {
+        auto line = heard_.substr(0, end);
+        heard_.erase(0, end + 1);
+        return line;
+      }
+      if (heard_.size() > longest_line)
+        return fail(errc::too_large, "script", "wrote a line without an end");
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady::now()).count();
+      if (left <= 0) return fail(errc::unavailable, "script", "took longer than its time limit");
+      pollfd p{out_.get(), POLLIN, 0};
+      if (::poll(&p, 1, static_cast<int>(std::min<std::int64_t>(left, 1 << 30))) <= 0) continue;
+      std::array<char, 65536> bytes{};
+      const auto n = ::read(out_.get(), bytes.data(), bytes.size());
+      if (n == 0) return fail(errc::io_error, "script", "its process has ended");
+      if (n > 0) heard_.append(bytes.data(), static_cast<std::size_t>(n));
+    }
+  }
+
+  /// Ends a wait in `hear` from another thread.
+  void kill() const {
+    if (child_.pid > 0) ::kill(-child_.pid, SIGKILL);
+  }
+
+private:
+  static std::vector<std::string> candidates(const std::string& program) {
+    if (program.find('/') != std::string::npos) return {program};
+    std::vector<std::string> out;
+    const char* path = ::getenv("PATH");
+    std::string_view left = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+    while (!left.empty()) {
+      const auto end = std::min(left.find(':'), left.size());
+      out.push_back(std::string{left.substr(0, end)} + "/" + program);
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    return out;
+  }
+
+  child child_;
+  unique_fd in_, out_;
+  std::string heard_;
+};
+
+class child_processor final : public processor {
+public:
+  explicit child_processor(processor_config config) : config_(std::move(config)) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~child_processor() override { stop(); }
+
+  void process(std::string request, std::function<void(result<std::string>)> done) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stopping_) {
+        waiting_.push_back({std::move(request), std::move(done)});
+        there_.notify_one();
+        return;
+      }
+    }
+    done(fail(errc::unavailable, "script", "stopped"));
+  }
+
+  void restart() override {
+    const std::lock_guard lock(mutex_);
+    fresh_ = true;
+  }
+
+  void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      stopping_ = true;
+      if (talk_) talk_->kill();
+      there_.notify_one();
+    }
+    thread_.join();
+  }
+
+private:
+  struct item {
+    std::string request;
+    std::function<void(result<std::string>)> done;
+  };
+
+  void run() {
+    for (;;) {
+      std::optional<item> next;
+      {
+        std::unique_lock lock(mutex_);
+        there_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+        if (stopping_) break;
+        next = std::move(waiting_.front());
+        waiting_.pop_front();
+        if (std::exchange(fresh_, false)) talk_.reset();
+      }
+      auto answer = ask(next->request);
+      if (!answer) {
+        const std::lock_guard lock(mutex_);
+        talk_.reset();
+        failures_ += 1;
+      } else {
+        failures_ = 0;
+      }
+      next->done(std::move(answer));
+    }
+    for (auto& left : waiting_)
+      left.done(fail(errc::unavailable, "script", "stopped"));
+    const std::lock_guard lock(mutex_);
+    talk_.reset();
+  }
+
+  result<std::string> ask(const std::string& request) {
+    if (!talk_) {
+      pause();
+      auto begun = conversation::begin(config_);
+      if (!begun) return tl::unexpected(begun.error());
+      const std::lock_guard lock(mutex_);
+      talk_ = std::move(*begun);
+      if (stopping_) return fail(errc::unavailable, "script", "stopped");
+    }
+    const auto id = "{\"id\":" + std::to_string(++asked_);
+    auto line = id + "," + request.substr(request.find('{') + 1) + "\n";
+    if (auto said = talk_->say(line); !said) return tl::unexpected(said.error());
+    const auto until = steady::now() + config_.time_limit;
+    for (;;) {
+      auto heard = talk_->hear(until);
+      if (!heard) return heard;
+      // json.dumps of Python writes `"id": 7`.
+      if (heard->starts_with(id + ",")
+          || heard->starts_with("{\"id\": " + std::to_string(asked_) + ","))
+        return heard;
+      if (!heard->empty()) spdlog::info("script {}: {}", config_.project, *heard);
+    }
+  }
+
+  /// Before a process is begun again that failed at once the last times.
+  void pause() {
+    if (failures_ < 2) return;
+    const auto wait = std::chrono::milliseconds{100} * (1 << std::min(failures_ - 2, 6));
+    std::unique_lock lock(mutex_);
+    there_.wait_for(lock, wait, [this] { return stopping_; });
+  }
+
+  processor_config config_;
+  std::mutex mutex_;
+  std::condition_variable there_;
+  std::deque<item> waiting_;
+  bool stopping_ = false, fresh_ = false;
+  std::unique_ptr<conversation> talk_; ///< changed under the mutex, used on the thread
+  std::uint64_t asked_ = 0;
+  int failures_ = 0;
+  std::thread thread_;
+};
+
+} // namespace
+
+std::unique_ptr<processor> processor::make(processor_config config) {
+  return std::make_unique<child_processor>(std::move(config));
+}
+
+} // namespace lycosa::crawl
