@@ -51,6 +51,14 @@ struct redis_config {
   queue_config queues;
 };
 
+struct amqp_config {
+  std::string url;
+  queue_config queues;
+};
+
+/// RabbitMQ, likewise. Messages are acknowledged when what they say is durable.
+result<std::unique_ptr<bridge>> start_amqp(const amqp_config& config, actors::node& node);
+
 /// The server need not be there: it is tried again, ever more slowly, until it is. Errors:
 /// `invalid_argument` for a URL that makes no sense.
 result<std::unique_ptr<bridge>> start_redis(const redis_config& config, actors::node& node);

@@ -31,6 +31,12 @@ actors::node_config to_node_config(const conf::settings& s) {
   return c;
 }
 
+bridges::amqp_config to_amqp_config(const conf::settings& s, const gateway::limits_config& limits) {
+  return {s.amqp.url,
+          {s.amqp.newtask_queue, s.amqp.status_queue, s.amqp.out_queue, s.amqp.out_queue_limit,
+           limits}};
+}
+
 bridges::redis_config to_redis_config(const conf::settings& s,
                                       const gateway::limits_config& limits) {
   bridges::redis_config c;

@@ -13,9 +13,11 @@ namespace lycosa::cli {
 [[nodiscard]] actors::node_config to_node_config(const conf::settings& s);
 
 /// What the HTTP front is told of it. `invalid_argument` names the key.
-[[nodiscard]] /// Precondition: `redis.url` is set.
-bridges::redis_config
-to_redis_config(const conf::settings& s, const gateway::limits_config& limits);
+[[nodiscard]] bridges::amqp_config to_amqp_config(const conf::settings& s,
+                                                  const gateway::limits_config& limits);
+/// Precondition: `redis.url` is set.
+bridges::redis_config to_redis_config(const conf::settings& s,
+                                      const gateway::limits_config& limits);
 /// The XML-RPC server's, with the limits of HTTP.
 result<gateway::server_config> to_xmlrpc_config(const conf::settings& s);
 result<gateway::server_config> to_server_config(const conf::settings& s);

@@ -16,6 +16,7 @@
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace lycosa::cli {
 
@@ -98,25 +99,33 @@ int serve(const conf::loaded& config, context& ctx) {
     return ctx.complain(rpc.error());
   }
   const auto xmlrpc = *rpc ? address(to_xmlrpc_config(s)->host, (*rpc)->port()) : "off";
-  std::unique_ptr<bridges::bridge> redis;
-  if (!s.redis.url.empty()) {
-    auto started = bridges::start_redis(to_redis_config(s, front_config->limits), **node);
-    if (!started) {
-      if (*rpc) (*rpc)->stop(grace);
-      (*front)->stop(grace);
-      (*node)->stop();
-      return ctx.complain(started.error());
-    }
-    redis = std::move(*started);
+  std::vector<std::unique_ptr<bridges::bridge>> queues;
+  const auto add = [&](result<std::unique_ptr<bridges::bridge>> started) -> result<void> {
+    if (!started) return tl::unexpected(started.error());
+    queues.push_back(std::move(*started));
+    return {};
+  };
+  result<void> bridged;
+  if (!s.redis.url.empty())
+    bridged = add(bridges::start_redis(to_redis_config(s, front_config->limits), **node));
+  if (bridged && !s.amqp.url.empty())
+    bridged = add(bridges::start_amqp(to_amqp_config(s, front_config->limits), **node));
+  const auto stop_all = [&] {
+    for (auto& q : queues)
+      q->stop();
+    if (*rpc) (*rpc)->stop(grace);
+    (*front)->stop(grace);
+    (*node)->stop();
+  };
+  if (!bridged) {
+    stop_all();
+    return ctx.complain(bridged.error());
   }
   tell_ready(http, xmlrpc, s, ctx);
 
   wait_for_stop([] { spdlog::warn("SIGHUP: the configuration is read at start only"); });
   spdlog::info("stops: no new requests; another signal stops at once");
-  if (redis) redis->stop();
-  if (*rpc) (*rpc)->stop(grace);
-  (*front)->stop(grace);
-  (*node)->stop();
+  stop_all();
   spdlog::info("stopped");
   return done;
 }

@@ -250,6 +250,17 @@ std::vector<key_info> make_keys() {
       {"redis", "out_queue_limit", AT(redis.out_queue_limit),
        "Longest that list may be: while it is, no tasks are handed to it.", "tasks", 1, million},
 
+      // -- amqp
+      {"amqp", "url", AT(amqp.url),
+       "RabbitMQ with pyspider's queues: amqp://user:password@host:port/vhost, amqps:// with TLS "
+       "(?ca=FILE, ?verify=no). Empty = no bridge.",
+       ""},
+      {"amqp", "newtask_queue", AT(amqp.newtask_queue), "Queue that new tasks are read from.", ""},
+      {"amqp", "status_queue", AT(amqp.status_queue), "Queue that reports are read from.", ""},
+      {"amqp", "out_queue", AT(amqp.out_queue), "Queue that tasks are published to.", ""},
+      {"amqp", "out_queue_limit", AT(amqp.out_queue_limit),
+       "Longest that queue may be: while it is, no tasks are handed to it.", "tasks", 1, million},
+
       // -- fetcher
       {"fetcher", "concurrency", AT(fetcher.concurrency), "Fetches at a time.", "fetches", 1,
        10'000},
@@ -346,7 +357,7 @@ std::span<const key_info> all_keys() {
 }
 
 std::span<const section_info> all_sections() {
-  static constexpr std::array<section_info, 14> sections{{
+  static constexpr std::array<section_info, 15> sections{{
       {"node", "The node itself."},
       {"http", "The HTTP interface."},
       {"xmlrpc", "The XML-RPC interface of pyspider's scheduler."},
@@ -357,7 +368,8 @@ std::span<const section_info> all_sections() {
       {"jobs", "Jobs. No keys in this version."},
       {"cluster", "Several nodes as one scheduler."},
       {"auth", "Who may use the interfaces."},
-      {"redis", "The message-queue bridge."},
+      {"redis", "The bridge to Redis."},
+      {"amqp", "The bridge to RabbitMQ."},
       {"fetcher", "The fetcher and the scripts of `lycosa one`."},
       {"log", "What is written about the work."},
       {"caf", "Settings for the actor framework, under its own names, e.g. "

@@ -114,6 +114,14 @@ struct redis_settings {
   std::uint64_t out_queue_limit = 100;
 };
 
+struct amqp_settings {
+  std::string url;
+  std::string newtask_queue = "newtask_queue";
+  std::string status_queue = "status_queue";
+  std::string out_queue = "scheduler2fetcher";
+  std::uint64_t out_queue_limit = 100;
+};
+
 struct fetcher_settings {
   std::uint64_t concurrency = 100;
   std::uint64_t per_host = 8;
@@ -148,6 +156,7 @@ struct settings {
   cluster_settings cluster;
   auth_settings auth;
   redis_settings redis;
+  amqp_settings amqp;
   fetcher_settings fetcher;
   log_settings log;
   caf_settings caf;
