@@ -142,6 +142,28 @@ TEST_F(messages, an_unusable_answer_is_refused_with_the_reason_and_asked_for_aga
   EXPECT_EQ(ids(lease(10)), std::vector<std::string>{"_on_get_info"});
 }
 
+TEST_F(messages, a_script_that_changed_while_checking_is_asked_when_it_runs) {
+  known("p");
+  project_patch p;
+  p.status = project_status::checking;
+  p.script = "print(2)";
+  ASSERT_TRUE(put("p", p).has_value());
+  EXPECT_TRUE(lease(10).empty());
+  project_patch run_again;
+  run_again.status = project_status::running;
+  ASSERT_TRUE(put("p", run_again).has_value());
+  EXPECT_EQ(ids(lease(10)), std::vector<std::string>{"_on_get_info"});
+}
+
+TEST_F(messages, a_task_is_taken_as_soon_as_the_change_to_running_is_acknowledged) {
+  ASSERT_TRUE(put("p", project_patch{}).has_value());
+  EXPECT_EQ(submit({make_task("p", "a")}).rejected.size(), 1U);
+  project_patch p;
+  p.status = project_status::running;
+  ASSERT_TRUE(put("p", p).has_value());
+  EXPECT_EQ(submit({make_task("p", "a")}).created, 1U);
+}
+
 // -- ticks ---------------------------------------------------------------------------------------
 
 TEST_F(messages, ticks_come_at_the_seconds_that_min_tick_divides) {

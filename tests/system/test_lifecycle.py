@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import threading
 import time
 
-from harness import (ACTIVE, BAD, FAILED, SUCCESS, LycosaError, NodeTest, ids, status_pack, task,
+from harness import (ACTIVE, BAD, FAILED, SUCCESS, Client, LycosaError, NodeTest, ids, status_pack, task,
                      until)
 
 
@@ -93,6 +94,23 @@ class Submitting(NodeTest):
         answer = self.client.submit([task(p, "a"), task(p, "a"), task(p, "b")])
         self.assertEqual((answer["new"], answer["ignored"]), (2, 1))
         self.assertEqual(self.client.size(p), 2)
+
+    def test_updates_of_one_task_are_never_reordered_while_others_run_beside_it(self):
+        p = self.project(status="PAUSED")
+        rounds, ids = 400, 8
+
+        def update(client, name):
+            client.submit([{"project": p, "taskid": f"{name}{i}", "url": "http://x/", "schedule": {
+                "priority": n, "force_update": True}} for n in range(rounds) for i in range(ids)])
+
+        threads = [threading.Thread(target=update, args=(Client(self.node.url), name))
+                   for name in "abcd"]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        seen = {t["taskid"]: t["schedule"]["priority"] for t in self.client.tasks(p)}
+        self.assertEqual(seen, {f"{name}{i}": rounds - 1 for name in "abcd" for i in range(ids)})
 
     def test_the_same_id_in_two_projects_is_two_tasks(self):
         p, q = self.project(), self.project()
