@@ -14,6 +14,9 @@ apart, and each must have been in flight when the node died.
 
     ./examples/demo.py                  the real thing
     ./examples/demo.py --pages 200      a generated site, for a quick look
+    ./examples/demo.py --one            `lycosa one`: its own fetcher, a script, no kill
+    ./examples/demo.py --redis          a redis-server and pyspider's kind of fetcher and processor
+                                        (pyspider_parts.py), with the kill
 """
 
 from __future__ import annotations
@@ -84,12 +87,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 class Node:
     """A `lycosa serve` that can be killed and started again on the same port and data."""
 
-    def __init__(self, binary: str, folder: Path):
+    def __init__(self, binary: str, folder: Path, *settings: str):
         self.log = folder / "node.log"
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.command = [binary, "serve", "--data", str(folder / "data"), "--listen",
                         f"127.0.0.1:{port}", "--set", f'xmlrpc.listen="127.0.0.1:{free_port()}"']
+        for setting in settings:
+            self.command += ["--set", setting]
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> float:
@@ -115,6 +120,84 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+SCRIPT = """
+from urllib.parse import urlsplit
+from lycosa.handler import BaseHandler
+
+SITE = {site!r}
+
+
+class Handler(BaseHandler):
+    def on_start(self):
+        self.crawl(SITE, callback=self.page)
+
+    def page(self, response):
+        for link in response.links():
+            if link.startswith(SITE) and (link.endswith(("/", ".html"))):
+                self.crawl(link, callback=self.page, retries=0)
+"""
+
+
+def one(options: argparse.Namespace, folder: Path, site: Site, tree: Path) -> int:
+    """Everything in one process: `lycosa one` with its own fetcher and a script."""
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / f"{PROJECT}.py").write_text(SCRIPT.format(site=site.url))
+    began = time.monotonic()
+    with open(folder / "node.log", "wb") as log:
+        crawler = subprocess.Popen(
+            [options.binary, "one", str(folder / "scripts"), "--data", str(folder / "data"),
+             "--listen", f"127.0.0.1:{free_port()}", "--exit-when-done", "--set",
+             f"fetcher.concurrency={options.workers * options.batch}"],
+            stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        address = crawler.stdout.readline().split("http=")[1].split()[0]
+        Client(f"http://{address}").put_project(PROJECT, rate=options.rate,
+                                                burst=options.rate / 5)
+        code = crawler.wait(options.limit)
+    finally:
+        crawler.kill()
+        crawler.wait()
+        crawler.stdout.close()
+    print(f"crawled in {time.monotonic() - began:.1f} s")
+    return 0 if code == 0 and prove(site, tree, None, 0) else 1
+
+
+def over_redis(options: argparse.Namespace, folder: Path, site: Site, tree: Path) -> int:
+    """A redis-server between the node and a fetcher and processor of pyspider's kind."""
+    port = free_port()
+    script = folder / f"{PROJECT}.py"
+    script.write_text(SCRIPT.format(site=site.url))
+    url = f"redis://127.0.0.1:{port}/0"
+    broker = subprocess.Popen(["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save",
+                               "", "--dir", str(folder)], stdout=subprocess.DEVNULL)
+    node = Node(options.binary, folder, f'redis.url="{url}"')
+    parts = None
+    try:
+        node.start()
+        began = time.monotonic()
+        client = Client(node.url)
+        client.put_project(PROJECT, status="RUNNING", rate=options.rate, burst=options.rate / 5,
+                           script=script.read_text())
+        client.call("POST", f"/v1/projects/{PROJECT}/start")
+        parts = subprocess.Popen(["/usr/bin/python3", str(HERE / "pyspider_parts.py"), url,
+                                  str(script)])
+        outage = None
+        if not options.no_kill:
+            total = sum(1 for _ in tree.rglob("*.html"))
+            outage = crash(node, site, parts, max(total // 3, 1), began + options.limit)
+        code = parts.wait(max(1.0, began + options.limit - time.monotonic()))
+        print(f"crawled in {time.monotonic() - began:.1f} s")
+        # What lay in the out-queue when the node died is handed out once more.
+        return 0 if code == 0 and prove(site, tree, outage, 200) else 1
+    finally:
+        if parts is not None:
+            parts.kill()
+            parts.wait()
+        node.stop(signal.SIGTERM)
+        broker.kill()
+        broker.wait()
 
 
 def documentation() -> Path:
@@ -219,6 +302,8 @@ def arguments() -> argparse.Namespace:
                         str(HERE.parent / "build" / "release" / "lycosa"))
     parser.add_argument("--pages", type=int, help="crawl a generated site of so many pages")
     parser.add_argument("--no-kill", action="store_true", help="leave the node alone")
+    parser.add_argument("--one", action="store_true", help="crawl with `lycosa one`")
+    parser.add_argument("--redis", action="store_true", help="crawl through Redis, as pyspider")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--rate", type=float, default=500, help="pages a second (default: 500)")
@@ -234,6 +319,9 @@ def main() -> int:
         tree = generate(folder, options.pages) if options.pages else documentation()
         total = sum(1 for _ in tree.rglob("*.html"))
         site = Site(tree)
+        if options.one or options.redis:
+            print(f"site {site.url} with {total} HTML files of {tree}")
+            return (one if options.one else over_redis)(options, folder, site, tree)
         node = Node(options.binary, folder)
         node.start()
         print(f"site {site.url} with {total} HTML files of {tree}")

@@ -21,5 +21,11 @@ class Demo(unittest.TestCase):
     def test_every_page_is_fetched_exactly_once_although_the_node_is_killed(self):
         self.assertIn("PROVED", self.run_demo())
 
+    def test_in_one_process(self):
+        self.assertIn("PROVED", self.run_demo("--one"))
+
+    def test_through_redis_with_pyspiders_kind_of_fetcher_and_processor(self):
+        self.assertIn("PROVED", self.run_demo("--redis"))
+
     def test_without_the_kill_there_is_nothing_to_explain(self):
         self.assertIn("PROVED", self.run_demo("--no-kill"))
