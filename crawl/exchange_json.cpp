@@ -95,6 +95,19 @@ std::string to_request(const actors::leased_task& t, const fetched& f) {
   return dumped(json{{"task", std::move(task)}, {"response", std::move(response)}});
 }
 
+std::optional<std::string> robots_wish(const task& t) {
+  if (t.fetch.find("robots_txt") == std::string_view::npos || t.url.starts_with("data:"))
+    return std::nullopt;
+  const auto fetch = part_of(t.fetch);
+  if (const auto wish = fetch.find("robots_txt");
+      wish == fetch.end() || !wish->is_boolean() || !wish->get<bool>())
+    return std::nullopt;
+  auto agent = text_of(fetch, "user_agent");
+  if (const auto headers = fetch.find("headers"); headers != fetch.end() && headers->is_object())
+    if (auto named = text_of(*headers, "User-Agent"); !named.empty()) agent = std::move(named);
+  return agent;
+}
+
 result<script_answer> read_answer(const std::string& text, const std::string& project) {
   const auto value = json::parse(text, nullptr, false);
   if (!value.is_object()) return fail(errc::invalid_argument, "script", "its answer is not JSON");

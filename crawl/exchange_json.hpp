@@ -4,6 +4,7 @@
 
 #include "crawl/fetcher.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,10 @@ namespace lycosa::crawl {
 
 /// What a script is asked: the task and what was fetched, without the id.
 [[nodiscard]] std::string to_request(const actors::leased_task& t, const fetched& f);
+
+/// The user agent for which robots.txt is to be asked (empty = the fetcher's own), if the task
+/// wants that (`fetch.robots_txt`); else none.
+[[nodiscard]] std::optional<std::string> robots_wish(const task& t);
 
 /// What it answers.
 struct script_answer {

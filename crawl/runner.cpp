@@ -8,6 +8,7 @@
 #include "gateway/task_json.hpp"
 
 #include "crawl/exchange_json.hpp"
+#include "crawl/robots_cache.hpp"
 #include <spdlog/spdlog.h>
 
 #include <condition_variable>
@@ -40,7 +41,7 @@ class node_runner final : public runner {
 public:
   node_runner(runner_config config, actors::node& node, bool paused)
       : config_(std::move(config)), node_(node), paused_(paused),
-        fetcher_(fetcher::make(config_.fetch)) {
+        fetcher_(fetcher::make(config_.fetch)), robots_(*fetcher_, config_.fetch.user_agent) {
     for (auto& script : config_.scripts) {
       projects_.push_back(script.project);
       scripts_[script.project] = processor::make(script);
@@ -147,13 +148,28 @@ private:
       j->task = std::move(t);
       j->buffers = buffers;
       j->ended = ended;
+      fetch(j);
+    }
+  }
+
+  void fetch(const job_ptr& j) {
+    const auto go = [this, j] {
       fetcher_->start({std::string{j->task.record.url}, std::string{j->task.record.fetch},
                        std::string{j->task.record.track}},
                       [this, j](fetched page) {
                         j->page = std::move(page);
                         process(j);
                       });
-    }
+    };
+    const auto wish = robots_wish(j->task.record);
+    if (!wish) return go();
+    robots_.ask(std::string{j->task.record.url}, *wish, [this, j, go](bool allowed) {
+      if (allowed) return go();
+      j->page.url = j->page.orig_url = std::string{j->task.record.url};
+      j->page.status = 403;
+      j->page.error = "robots.txt does not allow it";
+      process(j);
+    });
   }
 
   // -- one task ----------------------------------------------------------------------------------
@@ -317,6 +333,7 @@ private:
   std::uint64_t activity_ = 0; ///< grows with whatever happens
   std::unique_ptr<actors::lease_wait> waiting_;
   std::unique_ptr<fetcher> fetcher_;
+  robots_cache robots_;
   std::map<std::string, std::unique_ptr<processor>> scripts_;
   std::thread thread_;
 };

@@ -31,6 +31,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                 self.answer(304, b"")
             else:
                 self.answer(200, b"<title>cached</title>", ETag='"v1"')
+        elif self.path == "/robots.txt":
+            self.answer(200, b"User-agent: lycosa\nDisallow: /p/\nAllow: /p/1")
         elif self.path == "/cookie":
             self.answer(200, self.headers.get("Cookie", "none").encode())
         elif self.path == "/broken":
@@ -250,6 +252,27 @@ class Handler(BaseHandler):
         until(lambda: [r["result"]["result"] for r in client.results("site")] == [304], "304")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(30), 0)
+
+    def test_robots_txt_is_heeded_where_a_task_asks_for_it(self):
+        self.write(text='''
+from lycosa.handler import BaseHandler
+class Handler(BaseHandler):
+    crawl_config = {"robots_txt": True}
+    retry_delay = {"": 0}
+    def on_start(self):
+        for n in (1, 2, 3):
+            self.crawl(%(site)r + "p/" + str(n), callback=self.page, retries=0)
+    def page(self, response):
+        return response.title
+''')
+        Site.log.clear()
+        ended = subprocess.run(self.command("--exit-when-done"), capture_output=True, text=True,
+                               timeout=120, env=environment())
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(sorted(Site.log), ["/p/1", "/robots.txt"])
+        failed = list(self.serve().tasks("site", "failed"))
+        self.assertEqual(len(failed), 2)
+        self.assertIn("robots.txt", failed[0]["track"]["fetch"]["error"])
 
     def test_any_program_may_be_the_script(self):
         program = self.folder / "script.py"
