@@ -158,6 +158,11 @@ private:
   };
 
   void run() {
+    // A process that has ended is an error of the write, not our end.
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     for (;;) {
       std::optional<item> next;
       {
