@@ -1,6 +1,7 @@
 #include "bridges/amqp_link.hpp"
 #include "bridges/intake.hpp"
 #include "bridges/outlet.hpp"
+#include "bridges/stats_log.hpp"
 #include <spdlog/spdlog.h>
 
 #include <thread>
@@ -62,9 +63,10 @@ private:
     while (!stop_.raised()) {
       auto link = amqp_link::open(address_, stop_);
       if (link) {
+        const steady_run lasted{pause};
         if (pause.failures() > 0) spdlog::info("amqp: {}: connected again", queue);
-        pause.succeeded();
-        if (auto served = serve(**link); !served && !stop_.raised())
+        if (auto served = serve(**link);
+            !served && !stop_.raised() && pause.failures() < loud_failures)
           spdlog::warn("amqp: {}: {}", queue, served.error().text());
       } else if (!stop_.raised() && pause.failures() == 0) {
         spdlog::warn("amqp: {}: {}: {}; trying again", address_.display(), queue,
@@ -107,6 +109,7 @@ private:
         continue;
       }
       const auto& bodies = outlet_.take(static_cast<std::size_t>(limit - *length));
+      told_.look("amqp", stats_);
       if (bodies.empty()) continue;
       const std::vector<std::string_view> views{bodies.begin(), bodies.end()};
       if (auto done = link.publish(queue, views); !done) return done;
@@ -121,6 +124,7 @@ private:
   actors::node& node_;
   bridge_stats stats_;
   stop_signal stop_;
+  stats_log told_;
   outlet outlet_;
   intake newtasks_, statuses_;
   std::vector<std::thread> threads_;

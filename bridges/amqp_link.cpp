@@ -20,7 +20,8 @@ using steady = std::chrono::steady_clock;
 
 constexpr int heartbeat_seconds = 30;
 constexpr int frame_max = 131072;
-constexpr timeval connect_wait{5, 0};
+constexpr timeval connect_wait{2, 0};
+constexpr timeval rpc_wait{5, 0};
 constexpr usec answer_wait = std::chrono::seconds{10};
 
 tl::unexpected<error> lost(std::string why) {
@@ -161,6 +162,7 @@ result<std::unique_ptr<amqp_link>> amqp_link::open(const amqp_address& to,
   if (const int rc = amqp_socket_open_noblock(socket, to.host.c_str(), to.port, &connect_wait);
       rc != AMQP_STATUS_OK)
     return lost(amqp_error_string2(rc));
+  amqp_set_rpc_timeout(c, &rpc_wait);
   const auto login =
       amqp_login(c, to.vhost.c_str(), AMQP_DEFAULT_MAX_CHANNELS, frame_max, heartbeat_seconds,
                  AMQP_SASL_METHOD_PLAIN, to.user.c_str(), to.password.c_str());

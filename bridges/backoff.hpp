@@ -3,6 +3,7 @@
 #include "core/types.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 namespace lycosa::bridges {
@@ -34,5 +35,24 @@ private:
   usec first_, longest_;
   int failures_ = 0;
 };
+
+/// A connection that lasted a while was a success; one that a server ends at once, again and again,
+/// is not, and must not be tried ten times a second.
+class steady_run {
+public:
+  explicit steady_run(backoff& pause) : pause_(pause) {}
+  steady_run(const steady_run&) = delete;
+  steady_run& operator=(const steady_run&) = delete;
+  ~steady_run() {
+    if (std::chrono::steady_clock::now() - since_ > std::chrono::seconds{5}) pause_.succeeded();
+  }
+
+private:
+  backoff& pause_;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// Failures in a row that are told one by one.
+inline constexpr int loud_failures = 5;
 
 } // namespace lycosa::bridges

@@ -1,5 +1,6 @@
 #include "bridges/outlet.hpp"
 #include "bridges/redis_intake.hpp"
+#include "bridges/stats_log.hpp"
 #include <spdlog/spdlog.h>
 
 #include <thread>
@@ -42,12 +43,14 @@ private:
     while (!stop_.raised()) {
       auto link = redis_link::open(address_, stop_);
       if (link) {
-        pause.succeeded();
-        if (auto served = push(**link); !served && !stop_.raised())
+        const steady_run lasted{pause};
+        if (auto served = push(**link);
+            !served && !stop_.raised() && pause.failures() < loud_failures)
           spdlog::warn("redis: {}: {}", config_.queues.out_queue, served.error().text());
         outlet_.give_back();
       }
       if (stop_.raised()) return;
+      stats_.reconnects += 1;
       static_cast<void>(stop_.wait(pause.next()));
     }
   }
@@ -67,6 +70,7 @@ private:
         }
       }
       const auto& bodies = outlet_.take(static_cast<std::size_t>(limit - length));
+      told_.look("redis", stats_);
       if (bodies.empty()) continue;
       redis_link::command rpush{"RPUSH", queue};
       for (const auto& body : bodies)
@@ -86,6 +90,7 @@ private:
   actors::node& node_;
   bridge_stats stats_;
   stop_signal stop_;
+  stats_log told_;
   outlet outlet_;
   redis_intake newtasks_, statuses_;
   std::vector<std::thread> threads_;

@@ -28,9 +28,10 @@ void redis_intake::run() {
   while (!stop_.raised()) {
     auto link = redis_link::open(address_, stop_);
     if (link) {
+      const steady_run lasted{pause};
       if (pause.failures() > 0) spdlog::info("redis: {}: connected again", queue_);
-      pause.succeeded();
-      if (auto served = serve(**link); !served && !stop_.raised())
+      if (auto served = serve(**link);
+          !served && !stop_.raised() && pause.failures() < loud_failures)
         spdlog::warn("redis: {}: {}", queue_, served.error().text());
     } else if (!stop_.raised() && pause.failures() == 0) {
       spdlog::warn("redis: {}: {}: {}; trying again", address_.display(), queue_,
@@ -53,10 +54,10 @@ result<void> redis_intake::serve(redis_link& link) {
   while (!stop_.raised()) {
     auto first = wait_for_first(link);
     if (!first) return tl::unexpected(first.error());
-    if (first->empty()) continue;
+    if (!*first) continue;
     // From here until the queue is empty no project of the node is taken for finished.
     const auto pending = node_.input_pending();
-    std::vector<std::string> messages{std::move(*first)};
+    std::vector<std::string> messages{std::move(**first)};
     for (;;) {
       auto rest = more(link, batch - messages.size());
       if (rest) std::move(rest->begin(), rest->end(), std::back_inserter(messages));
@@ -85,14 +86,14 @@ result<void> redis_intake::recover(redis_link& link) {
   }
 }
 
-/// Empty: none came for a while.
-result<std::string> redis_intake::wait_for_first(redis_link& link) {
+/// None: none came for a while. A message may be empty, and is one all the same.
+result<std::optional<std::string>> redis_intake::wait_for_first(redis_link& link) {
   const auto seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(idle).count());
   const auto longest = idle + redis_link::default_wait;
   if (reliable_) {
     auto got = link.run({"BLMOVE", queue_, moved_, "LEFT", "RIGHT", seconds}, longest);
-    if (got) return got->text.value_or("");
+    if (got) return std::move(got->text);
     if (got.error().code != errc::invalid_argument
         || got.error().why.find("unknown command") == std::string::npos)
       return tl::unexpected(got.error());
@@ -102,7 +103,8 @@ result<std::string> redis_intake::wait_for_first(redis_link& link) {
   }
   auto got = link.run({"BLPOP", queue_, seconds}, longest);
   if (!got) return tl::unexpected(got.error());
-  return got->list.size() == 2 ? got->list[1] : std::string{};
+  if (got->list.size() == 2) return std::move(got->list[1]);
+  return std::nullopt;
 }
 
 result<std::vector<std::string>> redis_intake::more(redis_link& link, std::size_t most) {

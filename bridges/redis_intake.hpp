@@ -3,6 +3,7 @@
 #include "bridges/intake.hpp"
 #include "bridges/redis_link.hpp"
 
+#include <optional>
 #include <string>
 
 namespace lycosa::bridges {
@@ -24,7 +25,7 @@ public:
 private:
   result<void> serve(redis_link& link);
   result<void> recover(redis_link& link);
-  result<std::string> wait_for_first(redis_link& link);
+  result<std::optional<std::string>> wait_for_first(redis_link& link);
   result<std::vector<std::string>> more(redis_link& link, std::size_t most);
   result<void> finished(redis_link& link, std::size_t n);
   void put_back(const std::vector<std::string>& messages);

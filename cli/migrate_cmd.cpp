@@ -31,7 +31,9 @@ void add_migrate(CLI::App& app, context& ctx) {
       ->type_name("FILE");
   from->footer(
       "URLs are pyspider's: sqlite:///data/task.db (four slashes for an absolute path),\n"
-      "sqlite+taskdb:///…, redis+taskdb://host:6379/0 (tasks). The databases are only read.\n"
+      "sqlite+taskdb:///…, mysql+taskdb://user:password@host:3306/taskdb, "
+      "redis+taskdb://host:6379/0\n"
+      "(tasks). The databases are only read.\n"
       "A project's tasks come before it runs: a new one is STOP until they are there, then it\n"
       "gets the status it had. An import may be broken off and repeated: what is here already\n"
       "and not older stays. Rows that cannot be taken are named and do not hold up the rest.\n"

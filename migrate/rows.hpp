@@ -85,7 +85,8 @@ public:
 };
 
 /// Opens what a URL of pyspider's names: `sqlite+taskdb:///data/task.db` (three slashes: relative,
-/// four: absolute), `sqlite:///…`, `redis+taskdb://host:port/db` (tasks alone). Errors:
+/// four: absolute), `sqlite:///…`, `mysql+taskdb://user:password@host:port/database`,
+/// `redis+taskdb://host:port/db` (tasks alone). Errors:
 /// `invalid_argument` for a URL that is none of these, `not_found` for a missing file.
 [[nodiscard]] result<std::unique_ptr<project_source>> open_projects(std::string_view url);
 [[nodiscard]] result<std::unique_ptr<task_source>> open_tasks(std::string_view url);

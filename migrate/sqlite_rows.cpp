@@ -1,3 +1,4 @@
+#include "migrate/mysql_rows.hpp"
 #include "migrate/redis_rows.hpp"
 #include "migrate/rows.hpp"
 #include "migrate/sqlite.hpp"
@@ -209,9 +210,10 @@ private:
 };
 
 tl::unexpected<error> no_such_database(std::string_view url) {
-  return fail(errc::invalid_argument, std::string{url},
-              "not a database this version knows: sqlite:///PATH, and for tasks "
-              "redis+taskdb://HOST:PORT/DB");
+  return fail(
+      errc::invalid_argument, std::string{url},
+      "not a database this version knows: sqlite:///PATH, mysql://USER:PASSWORD@HOST/DATABASE, "
+      "and for tasks redis+taskdb://HOST:PORT/DB");
 }
 
 template <class Kind, class Made>
@@ -231,13 +233,16 @@ result<std::unique_ptr<Kind>> open_file(std::string_view url, bool write) {
 } // namespace
 
 result<std::unique_ptr<project_source>> open_projects(std::string_view url) {
+  if (url.starts_with("mysql")) return open_mysql_projects(url);
   return open_file<project_source, sqlite_projects>(url, false);
 }
 result<std::unique_ptr<task_source>> open_tasks(std::string_view url) {
   if (url.starts_with("redis")) return open_redis_tasks(url);
+  if (url.starts_with("mysql")) return open_mysql_tasks(url);
   return open_file<task_source, sqlite_tasks>(url, false);
 }
 result<std::unique_ptr<result_source>> open_results(std::string_view url) {
+  if (url.starts_with("mysql")) return open_mysql_results(url);
   return open_file<result_source, sqlite_results>(url, false);
 }
 result<std::unique_ptr<project_sink>> make_projects(std::string_view url) {

@@ -567,5 +567,48 @@ TEST(retry_policy, looks_a_delay_up_and_falls_back) {
   EXPECT_EQ(r.delay(-5), seconds{8});
 }
 
+// -- import --------------------------------------------------------------------------------------
+
+TEST(lifecycle, a_record_is_taken_over_whole_when_it_is_unknown_or_newer) {
+  task in;
+  in.taskid = "t";
+  in.url = "u";
+  in.status = task_status::success;
+  in.updatetime = wall_time{std::chrono::seconds{100}};
+  in.lastcrawltime = wall_time{std::chrono::seconds{90}};
+  in.track = "{}";
+  in.sched.retried = 2;
+  in.sched.force_update = true;
+  const wall_time at{std::chrono::seconds{1000}};
+  EXPECT_EQ(judge_import(nullptr, in).outcome, accept_outcome::created);
+  const auto fresh = apply_import(nullptr, in, 5, at);
+  EXPECT_EQ(fresh.record.status, task_status::success);
+  EXPECT_EQ(fresh.record.lastcrawltime, in.lastcrawltime);
+  EXPECT_EQ(fresh.record.sched.retried, 2);
+  EXPECT_FALSE(fresh.record.sched.force_update) << "a command is not kept";
+  EXPECT_EQ(fresh.delta.pending + fresh.delta.success, 0) << "it did not happen here";
+
+  auto stored = in;
+  stored.generation = 7;
+  EXPECT_EQ(judge_import(&stored, in).outcome, accept_outcome::ignored);
+  EXPECT_EQ(judge_import(&stored, in).reason, "not newer");
+  in.updatetime += std::chrono::seconds{1};
+  EXPECT_EQ(judge_import(&stored, in).outcome, accept_outcome::restarted);
+  EXPECT_EQ(apply_import(&stored, in, 5, at).record.generation, 8U) << "a lease of before is stale";
+}
+
+TEST(lifecycle, an_imported_active_task_is_queued_for_its_time) {
+  task in;
+  in.sched.exetime = wall_time{std::chrono::seconds{2000}};
+  in.sched.priority = 3;
+  const wall_time at{std::chrono::seconds{1000}};
+  EXPECT_EQ(apply_import(nullptr, in, 5, at).position.due, in.sched.exetime);
+  in.sched.exetime = wall_time{};
+  const auto d = apply_import(nullptr, in, 5, at);
+  EXPECT_EQ(d.position.due, at);
+  EXPECT_EQ(d.position.priority, 3);
+  EXPECT_EQ(d.record.updatetime, at);
+}
+
 } // namespace
 } // namespace lycosa

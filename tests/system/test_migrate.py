@@ -2,11 +2,12 @@
 
 import json
 import sqlite3
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import Node, lycosa
+from harness import Node, free_port, lycosa, until
 from redis_server import RedisClient, RedisServer
 
 T0 = 1_600_000_000.25
@@ -48,6 +49,41 @@ def make_databases(folder: Path, tasks: int = 2500) -> dict[str, str]:
 
 def options(urls: dict[str, str]) -> list[str]:
     return [part for name, url in urls.items() for part in (f"--{name}", url)]
+
+
+class Mysql:
+    """A mariadbd of the test's own."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.port = folder, free_port()
+        self.socket = str(folder / "s")
+
+    def __enter__(self) -> "Mysql":
+        self.folder.mkdir()
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.folder}/data",
+                        "--user=root", "--auth-root-authentication-method=normal",
+                        "--skip-test-db"], check=True, capture_output=True, timeout=120)
+        self.process = subprocess.Popen(
+            ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={self.folder}/data", "--user=root",
+             f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1",
+             f"--pid-file={self.folder}/pid"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: self.try_run("SELECT 1").returncode == 0, "mariadbd", within=60)
+        self.run("CREATE USER IF NOT EXISTS root@127.0.0.1; GRANT ALL ON *.* TO root@127.0.0.1;")
+        return self
+
+    def try_run(self, sql: str):
+        return subprocess.run(["mariadb", "--no-defaults", "-S", self.socket, "-u", "root",
+                               "--default-character-set=utf8mb4"], input=sql, text=True,
+                              capture_output=True, timeout=60)
+
+    def run(self, sql: str) -> None:
+        ended = self.try_run(sql)
+        if ended.returncode != 0:
+            raise AssertionError(ended.stderr)
+
+    def __exit__(self, *_) -> None:
+        self.process.kill()
+        self.process.wait(30)
 
 
 class Migration(unittest.TestCase):
@@ -172,6 +208,37 @@ class Migration(unittest.TestCase):
             ended = self.lycosa("import", "pyspider", "--taskdb", url, code=code)
             self.assertEqual(len(ended.stderr.strip().splitlines()), 1, ended.stderr)
         self.lycosa("import", "pyspider", code=2)
+
+    def test_all_three_from_mysql(self):
+        with Mysql(self.folder / "mysql") as server:
+            server.run("CREATE DATABASE projectdb; CREATE DATABASE taskdb; CREATE DATABASE resultdb;"
+                       "USE projectdb; CREATE TABLE projectdb (name varchar(64) PRIMARY KEY, `group`"
+                       " varchar(64), status varchar(16), script TEXT, comments varchar(1024), rate"
+                       " float(11,4), burst float(11,4), updatetime double(16,4));"
+                       "INSERT INTO projectdb VALUES ('news','web','TODO','x = \"ü\"',NULL,2.5,7,"
+                       "1600000000.25);"
+                       "USE taskdb; CREATE TABLE news (taskid varchar(64) PRIMARY KEY, project"
+                       " varchar(64), url varchar(1024), status int(1), schedule BLOB, `fetch` BLOB,"
+                       " process BLOB, track BLOB, lastcrawltime double(16,4), updatetime"
+                       " double(16,4), INDEX status_index (status));"
+                       "INSERT INTO news SELECT concat('t', seq), 'news', concat('http://x/', seq),"
+                       " seq % 4 + 1, '{\"priority\": 3}', NULL, '{\"callback\": \"c\"}', '{}',"
+                       " NULL, 1600000000.5 FROM seq_1_to_2500;"
+                       "USE resultdb; CREATE TABLE news (taskid varchar(64) PRIMARY KEY, url"
+                       " varchar(1024), result BLOB, updatetime double(16,4));"
+                       "INSERT INTO news VALUES ('t1','http://x/1','{\"a\": 1}',1600000000.5);")
+            at = f"root@127.0.0.1:{server.port}"
+            self.lycosa("import", "pyspider", "--projectdb", f"mysql+projectdb://{at}/projectdb",
+                        "--taskdb", f"mysql+taskdb://{at}/taskdb",
+                        "--resultdb", f"mysql+resultdb://{at}/resultdb")
+            self.lycosa("import", "pyspider", "--taskdb", f"mysql+taskdb://{at}/none", code=1)
+        self.assertEqual(self.counts("news"), [625] * 4)
+        self.assertEqual(self.client.project("news")["script"], 'x = "ü"')
+        task = self.client.task("news", "t7")
+        self.assertEqual((task["schedule"]["priority"], task["process"], task["updatetime"]),
+                         (3, {"callback": "c"}, 1600000000.5))
+        self.assertEqual(self.client.result("news", "t1"), {"url": "http://x/1",
+                                                            "result": {"a": 1}})
 
     def test_tasks_from_redis(self):
         with RedisServer() as server:

@@ -105,6 +105,9 @@ class Bridge(NodeTest):
         self.assertEqual(taken["taskid"], "good")
         self.redis.put("status_queue", status(taken))
         until(lambda: self.state(p, "good") == 2, "the good one's success")
+        for queue in ("newtask_queue", "status_queue"):
+            until(lambda: self.redis.length(f"{queue}:lycosa:lycosa") == 0,
+                  "all done with, the empty ones too")
 
     def test_a_tick_comes_as_pyspider_sends_it(self):
         p = self.project(script="x", min_tick=1)
@@ -142,6 +145,17 @@ class Interrupted(unittest.TestCase):
         while len(seen) < 151:
             seen.add(redis.wait_for()["taskid"])
         self.assertEqual(seen, {f"t{i}" for i in range(150)} | {"b"})
+
+    def test_a_queue_of_another_type_is_told_and_tried_again(self):
+        with RedisServer() as server:
+            redis = RedisClient(server)
+            redis.run("SET", "newtask_queue", "x")
+            node = self.node(server).start()
+            node.client.put_project("p", status="RUNNING")
+            until(lambda: "WRONGTYPE" in node.errors(), "the reason in the log")
+            redis.run("DEL", "newtask_queue")
+            redis.put("newtask_queue", task("p", "after"))
+            self.assertEqual(redis.wait_for()["taskid"], "after")
 
     def test_a_password_and_tls(self):
         with RedisServer(password="s3cret", tls=True) as server:
