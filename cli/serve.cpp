@@ -5,6 +5,9 @@
 #include "cli/settings_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/version.hpp"
+#include "executors/command_executor.hpp"
+#include "executors/http_executor.hpp"
+#include "gateway/task_executor.hpp"
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -83,8 +86,17 @@ int serve(const conf::loaded& config, context& ctx) {
     spdlog::warn("at most {} open files (ulimit -n), {} may be wanted: lower http.max_connections",
                  limit, files);
 
-  auto node = actors::node::open(to_node_config(s));
+  auto node_config = to_node_config(s);
+  auto commands = executors::make_command_executor();
+  auto requests = executors::make_http_executor();
+  if (!commands || !requests) return ctx.complain(!commands ? commands.error() : requests.error());
+  const auto tasks = gateway::task_executor::make();
+  node_config.jobs.executors.command = std::move(*commands);
+  node_config.jobs.executors.http = std::move(*requests);
+  node_config.jobs.executors.task = tasks;
+  auto node = actors::node::open(node_config);
   if (!node) return ctx.complain(node.error());
+  tasks->attach(**node);
   auto front = gateway::server::start(*front_config, **node);
   if (!front) {
     (*node)->stop();

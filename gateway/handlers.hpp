@@ -17,6 +17,19 @@ void list_tasks(service& s, const request& r, const exchange_ptr& x);
 void import_tasks(service& s, const request& r, const exchange_ptr& x);
 void import_results(service& s, const request& r, const exchange_ptr& x);
 
+void add_jobs(service& s, const request& r, const exchange_ptr& x);
+void list_jobs(service& s, const request& r, const exchange_ptr& x);
+void get_job(service& s, const request& r, const exchange_ptr& x);
+void modify_job(service& s, const request& r, const exchange_ptr& x);
+void delete_job(service& s, const request& r, const exchange_ptr& x);
+void pause_job(service& s, const request& r, const exchange_ptr& x);
+void resume_job(service& s, const request& r, const exchange_ptr& x);
+void run_job(service& s, const request& r, const exchange_ptr& x);
+void list_runs(service& s, const request& r, const exchange_ptr& x);
+void next_runs(service& s, const request& r, const exchange_ptr& x);
+void why_job(service& s, const request& r, const exchange_ptr& x);
+void preview_trigger(service& s, const request& r, const exchange_ptr& x);
+
 void lease_tasks(service& s, const request& r, const exchange_ptr& x);
 void report_tasks(service& s, const request& r, const exchange_ptr& x);
 void extend_leases(service& s, const request& r, const exchange_ptr& x);

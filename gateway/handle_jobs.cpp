@@ -1,0 +1,217 @@
+#include "core/jobs/job_json.hpp"
+#include "core/triggers/json.hpp"
+#include "core/triggers/preview.hpp"
+#include "core/triggers/time_text.hpp"
+#include "gateway/handlers.hpp"
+#include "gateway/items.hpp"
+#include "gateway/json_writer.hpp"
+#include "gateway/numbers.hpp"
+
+#include <chrono>
+
+namespace lycosa::gateway {
+
+namespace {
+
+wall_time now() {
+  return std::chrono::time_point_cast<usec>(std::chrono::system_clock::now());
+}
+
+response show_job(const jobs::job& j, unsigned status = 200) {
+  return json(jobs::to_json(j), status);
+}
+
+void answer_error(const exchange_ptr& x, const error& e) {
+  const auto field = std::vector<field_error>{{0, e.what, e.why}};
+  if (e.code == errc::invalid_argument) return answer_now(x, problem(400, e.text(), field));
+  answer_now(x, problem(e));
+}
+
+/// Answers with the job, or with what was wrong and where.
+std::function<void(result<jobs::job>)> job_answer(const exchange_ptr& x, unsigned status = 200) {
+  return [x, status](result<jobs::job> j) {
+    if (!j) return answer_error(x, j.error());
+    answer_now(x, show_job(*j, status));
+  };
+}
+
+/// A string member of an optional body; empty when there is none.
+result<std::string> text_member(const request& r, std::string_view name) {
+  if (r.body->text.empty()) return std::string{};
+  outline body(r.body->arena, {});
+  if (auto ok = read_object(r.body->text, body); !ok) return tl::unexpected(ok.error());
+  const auto* m = body.find(name);
+  if (m == nullptr || m->is(json_kind::null)) return std::string{};
+  if (!m->is(json_kind::string))
+    return fail(errc::invalid_argument, std::string{name}, "must be a string");
+  return std::string{m->text};
+}
+
+result<std::size_t> count_argument(const request& r, std::string_view name, std::size_t otherwise,
+                                   std::size_t most) {
+  const auto* text = r.argument(name);
+  if (text == nullptr) return otherwise;
+  const auto n = parse_integer(*text);
+  if (!n || *n < 1 || static_cast<std::size_t>(*n) > most)
+    return fail(errc::invalid_argument, std::string{name},
+                "must be an integer from 1 to " + std::to_string(most));
+  return static_cast<std::size_t>(*n);
+}
+
+} // namespace
+
+void add_jobs(service& s, const request& r, const exchange_ptr& x) {
+  auto input = jobs::parse_job(r.body->text, now());
+  if (!input) return answer_error(x, input.error());
+  s.node.jobs().add(std::move(input->job), input->replace_existing, job_answer(x, 201));
+}
+
+void list_jobs(service& s, const request& r, const exchange_ptr& x) {
+  const auto limit = read_limit(r);
+  if (!limit) return answer_now(x, problem(limit.error()));
+  const auto* after = r.argument("after");
+  s.node.jobs().list(after == nullptr ? std::string{} : *after, *limit,
+                     answering<actors::job_page>(x, [](const actors::job_page& page) {
+                       std::string b = "{\"jobs\":[";
+                       for (std::size_t i = 0; i < page.jobs.size(); ++i)
+                         b += (i > 0 ? "," : "") + jobs::to_json(page.jobs[i]);
+                       b += "],\"next\":";
+                       if (page.next.empty())
+                         b += "null";
+                       else
+                         append_string(b, page.next);
+                       return json(b + '}');
+                     }));
+}
+
+void get_job(service& s, const request& r, const exchange_ptr& x) {
+  s.node.jobs().get(r.captured[0], job_answer(x));
+}
+
+void modify_job(service& s, const request& r, const exchange_ptr& x) {
+  outline body(r.body->arena, {});
+  if (auto ok = read_object(r.body->text, body); !ok) return answer_error(x, ok.error());
+  s.node.jobs().modify(r.captured[0], {std::string{body.raw()}}, job_answer(x));
+}
+
+void delete_job(service& s, const request& r, const exchange_ptr& x) {
+  s.node.jobs().remove(r.captured[0],
+                       answering<bool>(x, [](bool) { return json(R"({"removed":true})"); }));
+}
+
+void pause_job(service& s, const request& r, const exchange_ptr& x) {
+  auto reason = text_member(r, "reason");
+  if (!reason) return answer_error(x, reason.error());
+  s.node.jobs().pause(r.captured[0], std::move(*reason), job_answer(x));
+}
+
+void resume_job(service& s, const request& r, const exchange_ptr& x) {
+  const auto missed = text_member(r, "missed");
+  if (!missed) return answer_error(x, missed.error());
+  if (!missed->empty() && *missed != "skip" && *missed != "catch_up")
+    return answer_error(x, {errc::invalid_argument, "missed", "must be skip or catch_up"});
+  s.node.jobs().resume(r.captured[0],
+                       *missed == "catch_up" ? actors::resume_mode::catch_up
+                                             : actors::resume_mode::skip,
+                       job_answer(x));
+}
+
+void run_job(service& s, const request& r, const exchange_ptr& x) {
+  s.node.jobs().run_now(r.captured[0],
+                        answering<jobs::run_record>(x, [](const jobs::run_record& run) {
+                          return json(jobs::to_json(run), 202);
+                        }));
+}
+
+void list_runs(service& s, const request& r, const exchange_ptr& x) {
+  const auto limit = read_limit(r);
+  if (!limit) return answer_now(x, problem(limit.error()));
+  std::uint64_t before = 0;
+  if (const auto* text = r.argument("before")) {
+    const auto n = parse_integer(*text);
+    if (!n || *n < 1)
+      return answer_error(x, {errc::invalid_argument, "before", "must be a number"});
+    before = static_cast<std::uint64_t>(*n);
+  }
+  s.node.jobs().runs(r.captured[0], before, *limit,
+                     answering<actors::run_page>(x, [](const actors::run_page& page) {
+                       std::string b = "{\"runs\":[";
+                       for (std::size_t i = 0; i < page.runs.size(); ++i)
+                         b += (i > 0 ? "," : "") + jobs::to_json(page.runs[i]);
+                       b += "],\"next\":";
+                       b += page.next == 0 ? "null" : std::to_string(page.next);
+                       return json(b + '}');
+                     }));
+}
+
+void next_runs(service& s, const request& r, const exchange_ptr& x) {
+  const auto n = count_argument(r, "n", 10, 1000);
+  if (!n) return answer_error(x, n.error());
+  s.node.jobs().get(r.captured[0], [&s, x, n = *n, id = r.captured[0]](result<jobs::job> job) {
+    if (!job) return answer_now(x, problem(job.error()));
+    const auto zone = job->trigger.timezone();
+    s.node.jobs().next(id, n, answering<std::vector<wall_time>>(x, [zone](const auto& times) {
+                         std::string b = "{\"times\":[";
+                         for (const auto& t : times) {
+                           if (b.back() != '[') b += ',';
+                           append_string(b, trigger::to_iso(t, zone));
+                         }
+                         return json(b + "]}");
+                       }));
+  });
+}
+
+void why_job(service& s, const request& r, const exchange_ptr& x) {
+  std::optional<wall_time> at;
+  if (const auto* text = r.argument("time")) {
+    const auto t = trigger::parse_time_text(*text, "time");
+    if (!t) return answer_error(x, t.error());
+    at = t->in(trigger::zone{});
+  }
+  s.node.jobs().why(r.captured[0], at, answering<std::string>(x, [](const std::string& words) {
+                      std::string b = "{\"why\":";
+                      append_string(b, words);
+                      return json(b + '}');
+                    }));
+}
+
+/// When a trigger that no job has would fire.
+void preview_trigger(service&, const request& r, const exchange_ptr& x) {
+  outline body(r.body->arena, {});
+  if (auto ok = read_object(r.body->text, body); !ok) return answer_error(x, ok.error());
+  const auto* given = body.find("trigger");
+  if (given == nullptr) return answer_error(x, {errc::invalid_argument, "trigger", "required"});
+  auto spec = given->is(json_kind::string) ? trigger::parse_spec_text(given->text)
+                                           : trigger::parse_json(given->raw);
+  if (!spec) return answer_error(x, spec.error());
+  trigger::preview_request ask;
+  const std::pair<std::string_view, std::optional<std::string>*> texts[]{
+      {"timezone", &ask.timezone}, {"from", &ask.from}, {"previous", &ask.previous}};
+  for (const auto& [name, to] : texts) {
+    const auto* m = body.find(name);
+    if (m == nullptr || m->is(json_kind::null)) continue;
+    if (!m->is(json_kind::string))
+      return answer_error(x, {errc::invalid_argument, std::string{name}, "must be a string"});
+    *to = std::string{m->text};
+  }
+  if (const auto* m = body.find("n"); m != nullptr) {
+    const auto n = m->is(json_kind::number) ? parse_integer(m->raw) : std::nullopt;
+    if (!n || *n < 1 || static_cast<std::size_t>(*n) > trigger::preview_limit)
+      return answer_error(
+          x, {errc::invalid_argument, "n",
+              "must be an integer from 1 to " + std::to_string(trigger::preview_limit)});
+    ask.count = static_cast<std::size_t>(*n);
+  }
+  auto times = trigger::preview(*spec, ask, now());
+  if (!times) return answer_error(x, times.error());
+  std::string b = "{\"times\":[";
+  for (const auto& t : times->times) {
+    if (b.back() != '[') b += ',';
+    append_string(b, t);
+  }
+  b += "],\"meaning\":";
+  append_string(b, times->meaning);
+  answer_now(x, json(b + '}'));
+}
+
+} // namespace lycosa::gateway
