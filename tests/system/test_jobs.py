@@ -1,10 +1,11 @@
 """Jobs over HTTP: a node that runs commands, requests and tasks on a timetable."""
 
 import http.server
+import json
 import threading
 import unittest
 
-from harness import LycosaError, Node, NodeTest, until
+from harness import ROOT, LycosaError, Node, NodeTest, lycosa, until
 
 NEVER = {"type": "date", "run_date": "2199-01-01T00:00:00Z"}
 
@@ -105,6 +106,39 @@ class Jobs(NodeTest):
         self.client.call("POST", "/v1/jobs/bytes/run")
         run = self.ended("bytes")[0]
         self.assertEqual((run["outcome"], run["output"]), ("success", "a\ufffdb"))
+
+    def test_the_command_line(self):
+        def job(*words, code=0, **more):
+            ended = lycosa("job", *words, server=self.node.url, **more)
+            self.assertEqual(ended.returncode, code, ended.stderr)
+            return ended.stdout
+
+        examples = sorted((ROOT / "examples" / "jobs").glob("*.json"))
+        self.assertGreaterEqual(len(examples), 5)
+        for file in examples:
+            self.assertIn(": next run 2", job("add", str(file)))
+            job("add", str(file), code=1)
+            job("add", str(file), "--replace")
+            self.addCleanup(self.forget, json.loads(file.read_text())["id"])
+        shown = job("ls")
+        self.assertIn("nightly-backup", shown)
+        exported = json.loads(job("export"))
+        job("pause", "webhook", "--reason", "away")
+        self.assertIn("away", job("why", "webhook"))
+        self.assertIn("away", job("ls"))
+        job("resume", "webhook")
+        job("modify", "webhook", '{"retries": 1}')
+        self.assertEqual(json.loads(job("show", "webhook", "--json"))["retries"], 1)
+        job("rm", "webhook")
+        job("show", "webhook", code=1)
+        again = "\n".join(json.dumps({k: v for k, v in j.items() if k not in (
+            "next_run_time", "finished")}) for j in exported if j["id"] == "webhook")
+        job("add", "-", stdin=again)
+        self.job("now")
+        job("run", "now")
+        self.ended("now")
+        self.assertIn("success", job("history", "now"))
+        job("add", "-", stdin="nonsense", code=2)
 
     def test_what_is_wrong_is_named(self):
         for change, field in (({"id": None}, "id"), ({"trigger": {"type": "cron", "hour": 25}},

@@ -1,0 +1,239 @@
+#include "cli/client.hpp"
+#include "cli/commands.hpp"
+#include "cli/table.hpp"
+
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <memory>
+#include <ostream>
+#include <sstream>
+
+namespace lycosa::cli {
+
+namespace {
+
+struct job_options : server_options {
+  std::string id, file, reason, time, changes;
+  std::uint64_t count = 10;
+  bool catch_up = false, replace = false;
+};
+
+std::string path_of(const std::string& id) {
+  return "/v1/jobs/" + url_encode(id);
+}
+
+std::string text_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return "-";
+  if (found->is_string()) {
+    const auto text = printable(found->get<std::string>());
+    return text.empty() ? "-" : text;
+  }
+  return printable(found->dump());
+}
+
+outcome<std::string> read_all(const std::string& file, context& ctx) {
+  if (file == "-") return std::string{std::istreambuf_iterator<char>(ctx.in), {}};
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return tl::unexpected(failure{bad_input, file, "cannot be read"});
+  return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The jobs of a text: one object, a list of them, or one a line.
+outcome<std::vector<json>> jobs_in(const std::string& text, const std::string& file) {
+  auto whole = json::parse(text, nullptr, false);
+  std::vector<json> jobs;
+  if (whole.is_object()) {
+    jobs.push_back(std::move(whole));
+  } else if (whole.is_array()) {
+    for (auto& job : whole)
+      jobs.push_back(std::move(job));
+  } else {
+    std::istringstream lines(text);
+    std::string line;
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      auto job = json::parse(line, nullptr, false);
+      if (!job.is_object())
+        return tl::unexpected(failure{bad_input, file + ":" + std::to_string(number),
+                                      "is not a JSON object, and the whole is no JSON"});
+      jobs.push_back(std::move(job));
+    }
+  }
+  if (jobs.empty()) return tl::unexpected(failure{bad_input, file, "holds no job"});
+  return jobs;
+}
+
+int add(const job_options& o, context& ctx) {
+  auto text = read_all(o.file, ctx);
+  if (!text) return ctx.complain(text.error());
+  auto jobs = jobs_in(*text, o.file);
+  if (!jobs) return ctx.complain(jobs.error());
+  client server{o.url};
+  int code = done;
+  for (auto& job : *jobs) {
+    if (o.replace && job.is_object()) job["replace_existing"] = true;
+    auto answer = server.call_json("POST", "/v1/jobs",
+                                   job.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (!answer) {
+      const auto id = job.is_object() ? job.value("id", std::string{"job"}) : std::string{"job"};
+      if (answer.error().code == unreachable) return ctx.complain(answer.error());
+      code = ctx.complain(failure{answer.error().code, printable(id), answer.error().why});
+      continue;
+    }
+    ctx.out << text_of(*answer, "id") << ": next run " << text_of(*answer, "next_run_time") << '\n';
+  }
+  ctx.out << std::flush;
+  return code;
+}
+
+int list(const job_options& o, context& ctx) {
+  client server{o.url};
+  table t{{{"id"}, {"next run"}, {"state"}, {"trigger"}}};
+  auto all = json::array();
+  std::string cursor;
+  do {
+    auto page = server.call_json(
+        "GET", "/v1/jobs?limit=1000" + (cursor.empty() ? "" : "&after=" + url_encode(cursor)));
+    if (!page) return ctx.complain(page.error());
+    for (auto& job : (*page)["jobs"])
+      all.push_back(std::move(job));
+    const auto next = page->find("next");
+    cursor = next != page->end() && next->is_string() ? next->get<std::string>() : std::string{};
+  } while (!cursor.empty());
+  if (o.json) {
+    ctx.out << all.dump() << '\n' << std::flush;
+    return done;
+  }
+  for (const auto& job : all)
+    t.add({text_of(job, "id"), text_of(job, "next_run_time"),
+           job.value("paused", false)     ? "paused: " + text_of(job, "pause_reason")
+           : job.value("finished", false) ? "finished"
+                                          : "-",
+           text_of(job, "trigger")});
+  if (!t.empty()) t.print(ctx.out);
+  return done;
+}
+
+/// A call whose answer is shown as it is.
+int call(const job_options& o, context& ctx, const char* method, const std::string& path,
+         const std::string& body = {}) {
+  client server{o.url};
+  auto answer = server.call_json(method, path, body);
+  if (!answer) return ctx.complain(answer.error());
+  ctx.out << answer->dump(o.json ? -1 : 2, ' ', false, json::error_handler_t::replace) << '\n'
+          << std::flush;
+  return done;
+}
+
+int history(const job_options& o, context& ctx) {
+  client server{o.url};
+  auto page = server.call_json("GET", path_of(o.id) + "/runs?limit=" + std::to_string(o.count));
+  if (!page) return ctx.complain(page.error());
+  if (o.json) {
+    ctx.out << (*page)["runs"].dump() << '\n' << std::flush;
+    return done;
+  }
+  table t{{{"run", true}, {"for"}, {"outcome"}, {"late", true}, {"exit", true}, {"reason"}}};
+  for (const auto& run : (*page)["runs"])
+    t.add({text_of(run, "run"), time_text(run.value("nominal", 0.0)), text_of(run, "outcome"),
+           text_of(run, "late"),
+           run.contains("exit_code") ? text_of(run, "exit_code") : text_of(run, "http_status"),
+           run.contains("error") ? text_of(run, "error") : text_of(run, "reason")});
+  if (!t.empty()) t.print(ctx.out);
+  return done;
+}
+
+int why(const job_options& o, context& ctx) {
+  client server{o.url};
+  auto answer = server.call_json(
+      "GET", path_of(o.id) + "/why" + (o.time.empty() ? "" : "?time=" + url_encode(o.time)));
+  if (!answer) return ctx.complain(answer.error());
+  ctx.out << (o.json ? answer->dump() : text_of(*answer, "why")) << '\n' << std::flush;
+  return done;
+}
+
+template <class Action>
+CLI::App* add_one_job(CLI::App* group, context& ctx, const char* name, const char* what,
+                      const std::shared_ptr<job_options>& o, Action action) {
+  auto* command = group->add_subcommand(name, what);
+  command->add_option("ID", o->id, "The job")->required();
+  add_server_option(command, *o);
+  add_json_option(command, *o);
+  on_run(command, ctx, [o, &ctx, action] { return action(*o, ctx); });
+  return command;
+}
+
+} // namespace
+
+void add_job(CLI::App& app, context& ctx) {
+  auto* group = app.add_subcommand("job", "Commands, requests and tasks on a timetable");
+  group->require_subcommand(1);
+
+  auto adding = std::make_shared<job_options>();
+  auto* adds = group->add_subcommand("add", "Add the jobs of a file");
+  adds->add_option("FILE", adding->file, "JSON: one job, a list, or one a line; - = standard input")
+      ->required();
+  adds->add_flag("--replace", adding->replace, "Replace jobs whose ids are there already");
+  add_server_option(adds, *adding);
+  adds->footer(
+      "Examples:\n"
+      "  lycosa job add examples/jobs/nightly-backup.json\n"
+      "  echo '{\"id\":\"hello\",\"trigger\":{\"type\":\"interval\",\"minutes\":5},\n"
+      "         \"action\":{\"type\":\"command\",\"argv\":[\"echo\",\"hello\"]}}' | lycosa job "
+      "add -");
+  on_run(adds, ctx, [adding, &ctx] { return add(*adding, ctx); });
+
+  auto listing = std::make_shared<job_options>();
+  auto* lists = group->add_subcommand("ls", "List all jobs");
+  add_server_option(lists, *listing);
+  add_json_option(lists, *listing);
+  on_run(lists, ctx, [listing, &ctx] { return list(*listing, ctx); });
+
+  auto exporting = std::make_shared<job_options>();
+  auto* exports = group->add_subcommand("export", "Print all jobs as JSON, for job add");
+  add_server_option(exports, *exporting);
+  exporting->json = true;
+  on_run(exports, ctx, [exporting, &ctx] { return list(*exporting, ctx); });
+
+  const auto fresh = [] { return std::make_shared<job_options>(); };
+  add_one_job(group, ctx, "show", "Show a job", fresh(),
+              [](const job_options& o, context& c) { return call(o, c, "GET", path_of(o.id)); });
+  auto modifying = fresh();
+  add_one_job(group, ctx, "modify", "Change members of a job", modifying,
+              [](const job_options& o, context& c) {
+                return call(o, c, "PATCH", path_of(o.id), o.changes);
+              })
+      ->add_option("CHANGES", modifying->changes, "A JSON object with the members to change")
+      ->required();
+  auto pausing = fresh();
+  add_one_job(
+      group, ctx, "pause", "Stop planning runs", pausing,
+      [](const job_options& o, context& c) {
+        return call(o, c, "POST", path_of(o.id) + "/pause", json{{"reason", o.reason}}.dump());
+      })
+      ->add_option("--reason", pausing->reason, "Why, for whoever asks");
+  auto resuming = fresh();
+  add_one_job(group, ctx, "resume", "Plan runs again", resuming,
+              [](const job_options& o, context& c) {
+                return call(o, c, "POST", path_of(o.id) + "/resume",
+                            json{{"missed", o.catch_up ? "catch_up" : "skip"}}.dump());
+              })
+      ->add_flag("--catch-up", resuming->catch_up, "Run what was missed, by the job's rules");
+  add_one_job(group, ctx, "run", "Run a job now", fresh(), [](const job_options& o, context& c) {
+    return call(o, c, "POST", path_of(o.id) + "/run");
+  });
+  add_one_job(group, ctx, "rm", "Remove a job and its history", fresh(),
+              [](const job_options& o, context& c) { return call(o, c, "DELETE", path_of(o.id)); });
+  auto looking = fresh();
+  add_one_job(group, ctx, "history", "Show what came of its runs", looking, history)
+      ->add_option("-n", looking->count, "How many, newest first")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  auto asking = fresh();
+  add_one_job(group, ctx, "why", "Tell why it did not run", asking, why)
+      ->add_option("TIME", asking->time, "At that time (ISO 8601); else now");
+}
+
+} // namespace lycosa::cli
