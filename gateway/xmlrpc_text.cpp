@@ -10,6 +10,7 @@
 #include <pugixml.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -153,22 +154,74 @@ private:
   std::string why_;
 };
 
-void append_escaped(std::string& to, std::string_view text) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '<')
-      to += "&lt;";
-    else if (c == '>')
-      to += "&gt;";
-    else if (c == '&')
-      to += "&amp;";
-    else if (c == '\r')
-      to += "&#13;"; // a bare one would be read back as a new line
-    else if (byte < 0x20 && c != '\n' && c != '\t')
-      to += "\xef\xbf\xbd";
-    else
-      to += c;
+/// The character that begins at `at`: how many bytes it has, or 0 when it is broken or one that XML
+/// cannot carry (controls, surrogates, U+FFFE, U+FFFF).
+std::size_t fit_character(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 || first == '\n' || first == '\t' || first == '\r' ? 1 : 0;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (size == 0 || first > 0xf4) return 0;
+  std::uint32_t code = first & (0xffU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3fU);
   }
+  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least[size] || code > 0x10ffff || surrogate || (code & 0xfffeU) == 0xfffe) return 0;
+  return size;
+}
+
+/// Whatever the text holds, the answer is one that clients can read.
+void append_escaped(std::string& to, std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto size = fit_character(text, at);
+    if (size == 0) {
+      to += "\xef\xbf\xbd";
+      ++at;
+      continue;
+    }
+    switch (const char c = text[at]) {
+    case '<':
+      to += "&lt;";
+      break;
+    case '>':
+      to += "&gt;";
+      break;
+    case '&':
+      to += "&amp;";
+      break;
+    case '\r':
+      to += "&#13;"; // a bare one would be read back as a new line
+      break;
+    default:
+      if (size == 1)
+        to += c;
+      else
+        to += text.substr(at, size);
+    }
+    at += size;
+  }
+}
+
+/// Whether a reference such as `&#0;` names a character XML does not have: the parser would end the
+/// text there, or make broken UTF-8 of it.
+bool has_bad_reference(std::string_view body) {
+  for (auto at = body.find("&#"); at != std::string_view::npos; at = body.find("&#", at + 2)) {
+    auto digits = body.substr(at + 2, 10);
+    const bool hex = digits.starts_with('x');
+    if (hex) digits.remove_prefix(1);
+    std::uint32_t code = 0;
+    const auto [end, ec] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), code, hex ? 16 : 10);
+    if (ec != std::errc{} || code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
+        || (code & 0xfffeU) == 0xfffe)
+      return true;
+  }
+  return false;
 }
 
 void append_xml(std::string& to, const json_value& v) {
@@ -228,6 +281,8 @@ tl::expected<xmlrpc_call, xmlrpc_fault> parse_call(std::string_view body) {
     return fault(fault_code::parse_error, "a document type is not accepted");
   if (body.find('\0') != std::string_view::npos)
     return fault(fault_code::parse_error, "the request has a zero byte");
+  if (has_bad_reference(body))
+    return fault(fault_code::parse_error, "a character reference names none");
   pugi::xml_document document;
   const auto parsed =
       document.load_buffer(body.data(), body.size(),

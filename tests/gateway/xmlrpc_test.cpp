@@ -1,3 +1,4 @@
+#include "gateway/items.hpp"
 #include "gateway/xmlrpc.hpp"
 #include "gateway/xmlrpc_text.hpp"
 #include "tests/gateway/fake_node.hpp"
@@ -106,6 +107,31 @@ TEST(xmlrpc_text, answers_are_what_clients_read) {
   const auto fault = write_xmlrpc(xmlrpc_fault{fault_code::internal, "a<b"});
   EXPECT_NE(fault.find("<fault>"), std::string::npos);
   EXPECT_NE(fault.find("<int>-32603</int>"), std::string::npos);
+}
+
+TEST(xmlrpc_text, whatever_an_answer_holds_a_client_can_read_it) {
+  const std::string odd[]{"\xef\xbf\xbf", "\xef\xbf\xbe", "\xed\xa0\x80",     "\xff",
+                          "\xc3",         "\xe2\x82",     "\xf4\x90\x80\x80", std::string(1, '\0'),
+                          "\x01",         "\xc0\x80"};
+  for (const auto& text : odd) {
+    const auto answer = write_xmlrpc(xmlrpc_fault{fault_code::internal, "a" + text + "b"});
+    EXPECT_EQ(answer.find(text + "b"), std::string::npos);
+    EXPECT_NE(answer.find("\xef\xbf\xbd"), std::string::npos);
+    EXPECT_NE(answer.find("b</string>"), std::string::npos);
+  }
+  // A text cut in the middle of a character.
+  const std::string cut = std::string{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"};
+  for (std::size_t n = 0; n <= cut.size(); ++n)
+    EXPECT_TRUE(is_utf8(write_xmlrpc(xmlrpc_fault{fault_code::internal, cut.substr(0, n)}))) << n;
+  EXPECT_NE(write_xmlrpc("\"\xf0\x9f\x98\x80\"").find("\xf0\x9f\x98\x80"), std::string::npos);
+}
+
+TEST(xmlrpc_text, references_to_no_character_are_refused) {
+  for (const auto* reference :
+       {"&#0;", "&#x0;", "&#xD800;", "&#xFFFF;", "&#xFFFE;", "&#1114112;", "&#x;", "&#;"})
+    EXPECT_EQ(json_of(std::string{"a"} + reference + "b"), "fault -32700") << reference;
+  EXPECT_EQ(json_of("a&#228;&#x1F600;b"), "\"a\xc3\xa4\xf0\x9f\x98\x80"
+                                          "b\"");
 }
 
 TEST(xmlrpc_text, what_is_written_reads_back) {

@@ -122,6 +122,15 @@ class Methods(NodeTest):
         self.assertEqual(connection.getresponse().status, 400)
         connection.close()
 
+    def test_no_task_can_make_the_list_unreadable(self):
+        p = self.project()
+        for n, odd in enumerate(("\uffff", "\ufffe", "\x7f", "\u0085", "\U0001f600")):
+            self.assertIs(self.rpc.newtask({**task(p, f"t{n}"), "url": f"http://x/{odd}"}), True)
+        self.client.lease(10, projects=[p])
+        until(lambda: len(self.rpc.get_active_tasks(p)) == 5, "all five, readable")
+        with self.assertRaises(xmlrpc.client.Fault):
+            getattr(self.rpc, "ä" * 51 + "€")()
+
     def test_counters_over_http(self):
         p = self.project()
         self.client.submit([task(p, "a")])
