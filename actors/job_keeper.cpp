@@ -15,7 +15,6 @@ constexpr usec clock_step = std::chrono::seconds{1};
 constexpr usec retry_commit = std::chrono::seconds{1};
 constexpr usec sweep_interval = std::chrono::minutes{10};
 constexpr std::size_t sweep_page = 10'000;
-constexpr usec kill_grace = std::chrono::seconds{5};
 
 } // namespace
 
@@ -25,17 +24,26 @@ job_keeper::job_keeper(jobs_actor::pointer self, job_keeper_config config)
   const auto t = config_.time->now();
   clock_offset_ = t.wall.time_since_epoch() - t.mono.time_since_epoch();
   next_sweep_ = t.mono;
-  load();
-}
-
-void job_keeper::load() {
-  engine_.listen(config_.events->wanted());
-  auto stored = store_.load();
-  if (!stored) {
-    log_of("jobs")->error("jobs cannot be read: {}", stored.error().text());
+  const auto loaded = load();
+  if (!loaded) {
+    log_of("jobs")->error("no jobs are run: {}", loaded.error().text());
     engine_.close();
+  }
+  const auto tell = std::exchange(config_.settings.ready, nullptr);
+  if (!tell) return;
+  if (!loaded) {
+    tell(loaded);
     return;
   }
+  after_commit([tell](const std::optional<error>& failure) {
+    tell(failure ? result<void>(tl::unexpected<error>(*failure)) : result<void>());
+  });
+}
+
+result<void> job_keeper::load() {
+  engine_.listen(config_.events->wanted());
+  auto stored = store_.load();
+  if (!stored) return tl::unexpected(stored.error());
   for (auto& j : stored->jobs)
     engine_.restore(std::move(j));
   const auto t = now();
@@ -44,9 +52,31 @@ void job_keeper::load() {
   unreadable_ = std::move(stored->unreadable);
   for (const auto& id : unreadable_)
     log_of("jobs")->error("job {} cannot be read; it is left as it is and does not run", id);
-  engine_.started(t);
+  if (auto ok = add_first(t); !ok) return ok;
+  if (config_.settings.start_paused)
+    engine_.pause_all(t);
+  else
+    begin();
   engine_.clock_changed(t); // the last process may have had a wrong clock
   ask_flush();
+  return {};
+}
+
+result<void> job_keeper::add_first(wall_time t) {
+  auto first = std::exchange(config_.settings.first, {});
+  for (const auto& f : first) {
+    if (auto ok = check_free(f.job.id); !ok) return ok;
+    if (!f.replace && engine_.find(f.job.id))
+      return fail(errc::conflict, "id", "job " + f.job.id + " exists");
+  }
+  for (auto& f : first)
+    if (auto added = engine_.add(std::move(f.job), f.replace, t); !added)
+      return tl::unexpected(added.error());
+  return {};
+}
+
+void job_keeper::begin() {
+  if (!std::exchange(begun_, true)) engine_.started(now());
 }
 
 result<void> job_keeper::check_free(const std::string& id) const {
@@ -225,17 +255,20 @@ void job_keeper::arm() {
   self_->delayed_send(self_, wait, wake_atom_v);
 }
 
-void job_keeper::drain() {
+void job_keeper::drain(std::optional<usec> wait) {
   if (ended_) return;
-  if (!std::exchange(draining_, true)) {
-    engine_.close();
-    self_->delayed_send(self_, config_.settings.stop_wait, drain_atom_v);
-    return ask_flush();
-  }
+  if (wait) self_->delayed_send(self_, std::max(*wait, usec{0}), drain_atom_v);
+  if (std::exchange(draining_, true)) return;
+  engine_.close();
+  ask_flush();
+}
+
+void job_keeper::end_runs() {
+  if (ended_) return;
   // Blocks until every run has answered; the answers are in the mailbox then.
   const auto& x = config_.settings.executors;
   for (const auto& e : {x.command, x.http, x.task, x.actor, x.function})
-    if (e) e->stop(kill_grace);
+    if (e) e->stop(config_.settings.kill_grace);
 }
 
 void job_keeper::finish() {
@@ -266,7 +299,7 @@ jobs_actor::behavior_type job_scheduler(jobs_actor::pointer self, job_keeper_con
       [state](job_call_ptr& c) { state->call(*c); },
       [state](wake_atom) { state->wake(); },
       [state](flush_atom) { state->flush(); },
-      [state](drain_atom) { state->drain(); },
+      [state](drain_atom) { state->end_runs(); },
   };
 }
 

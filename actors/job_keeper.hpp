@@ -25,14 +25,20 @@ public:
   void call(job_call& c);
   void wake();
   void flush();
-  /// The first time: waits for runs under way. The second: their time is up.
-  void drain();
+  /// Starts nothing more and waits for runs under way; none = for ever. Another time it may only
+  /// shorten the wait.
+  void drain(std::optional<usec> wait);
+  /// The wait is over: runs under way are ended.
+  void end_runs();
 
   // -- for calls
   [[nodiscard]] jobs::engine& engine() { return engine_; }
   [[nodiscard]] storage::job_store& store() { return store_; }
   [[nodiscard]] wall_time now() const { return config_.time->now().wall; }
   [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] usec stop_wait() const { return config_.settings.stop_wait; }
+  /// What waits for the start, starts; the first time only.
+  void begin();
   /// Runs when what was decided so far is stored, or cannot be.
   void after_commit(std::function<void(const std::optional<error>&)> then) {
     waiting_.push_back(std::move(then));
@@ -42,7 +48,8 @@ public:
   [[nodiscard]] result<void> check_free(const std::string& id) const;
 
 private:
-  void load();
+  [[nodiscard]] result<void> load();
+  [[nodiscard]] result<void> add_first(wall_time t);
   void ask_flush();
   void arm();
   [[nodiscard]] bool store_pending();
@@ -66,6 +73,7 @@ private:
   std::optional<mono_time> armed_;
   usec clock_offset_{0}; ///< wall minus monotonic, as last seen
   mono_time next_sweep_{};
+  bool begun_ = false;
   bool flushing_ = false;
   bool failing_ = false;
   bool draining_ = false;

@@ -29,11 +29,24 @@ struct job_executors {
   std::shared_ptr<jobs::executor> command, http, task, actor, function;
 };
 
+/// A job that is there before anything runs.
+struct first_job {
+  jobs::job job;
+  bool replace = false;
+};
+
 struct job_settings {
   jobs::engine_limits limits;
   usec history_age = std::chrono::hours{24 * 30}; ///< runs are kept that long; 0 = for ever
   usec stop_wait = std::chrono::seconds{10};      ///< for runs under way at shutdown
+  usec kill_grace = std::chrono::seconds{5};      ///< for them to end after that, when asked to
   job_executors executors;
+  /// Added when the stored jobs have been read and before any of them runs; all or none.
+  std::vector<first_job> first;
+  bool start_paused = false; ///< nothing starts by itself before the first `resume_all`
+  /// Called once, on the scheduler's thread, when `first` is stored and the scheduler runs, or with
+  /// what keeps it from running: the store cannot be read, or `conflict` for one of `first`.
+  std::function<void(result<void>)> ready;
 };
 
 /// What happens to the times that passed while a job was paused.

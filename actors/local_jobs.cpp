@@ -95,7 +95,8 @@ result<std::string> why_at(job_keeper& k, const jobs::job& j, wall_time at) {
 } // namespace
 
 local_jobs::local_jobs(caf::actor_system& system, storage::catalog_store& store, clock_ptr time,
-                       job_settings settings) {
+                       job_settings settings, std::shared_ptr<job_events> events)
+    : events_(std::move(events)) {
   job_keeper_config config;
   config.store = &store;
   config.time = std::move(time);
@@ -242,6 +243,7 @@ void local_jobs::pause_all(job_reply<bool> done) {
 
 void local_jobs::resume_all(job_reply<bool> done) {
   change<bool>(actor_, std::move(done), [](job_keeper& k) -> result<bool> {
+    k.begin();
     k.engine().resume_all(k.now());
     return true;
   });
@@ -253,8 +255,11 @@ void local_jobs::statistics(job_reply<job_statistics> done) {
 }
 
 void local_jobs::stop() {
-  caf::anon_send(actor_, drain_atom_v);
-  actor_ = nullptr;
+  post(actor_, [](job_keeper& k) { k.drain(k.stop_wait()); });
+}
+
+void local_jobs::stop(std::optional<usec> wait) {
+  post(actor_, [wait](job_keeper& k) { k.drain(wait); });
 }
 
 } // namespace lycosa::actors

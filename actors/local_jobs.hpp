@@ -14,9 +14,10 @@ namespace lycosa::actors {
 class local_jobs final : public job_service {
 public:
   /// Reads the stored jobs on the actor's thread and begins to run them. `store` outlives the
-  /// system.
+  /// system. Who subscribes to `events` before misses nothing.
   local_jobs(caf::actor_system& system, storage::catalog_store& store, clock_ptr time,
-             job_settings settings);
+             job_settings settings,
+             std::shared_ptr<job_events> events = std::make_shared<job_events>());
 
   void add(jobs::job job, bool replace, job_reply<jobs::job> done) override;
   void add_all(std::vector<jobs::job> jobs, bool replace,
@@ -48,9 +49,11 @@ public:
   /// Starts nothing more; runs under way are awaited for `job_settings::stop_wait`, then ended.
   /// The actor quits when all is stored.
   void stop();
+  /// The same with another wait; none = as long as they take. A later call may shorten it.
+  void stop(std::optional<usec> wait);
 
 private:
-  std::shared_ptr<job_events> events_ = std::make_shared<job_events>();
+  std::shared_ptr<job_events> events_;
   jobs_actor actor_;
 };
 

@@ -7,11 +7,13 @@
 
 set(LYCOSA_LAYER_ROOT "${CMAKE_BINARY_DIR}/layers")
 
-# lycosa_layer(NAME DEPS layer… USES layer… LINK lib… PRIVATE lib… FORBID regex… [PCH header…])
+# lycosa_layer(NAME [SHARED] DEPS layer… USES layer… LINK lib… PRIVATE lib… FORBID regex…
+#              [PCH header…])
+#   SHARED  it becomes part of liblycosa.so
 #   DEPS  layers its headers show; USES  layers only its sources see (not passed on)
 #   LINK  libraries its headers show; PRIVATE  libraries only its sources see
 function(lycosa_layer name)
-  cmake_parse_arguments(L "" "" "DEPS;USES;LINK;PRIVATE;FORBID;PCH" ${ARGN})
+  cmake_parse_arguments(L "SHARED" "" "DEPS;USES;LINK;PRIVATE;FORBID;PCH" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   file(MAKE_DIRECTORY "${LYCOSA_LAYER_ROOT}/${name}")
@@ -27,6 +29,11 @@ function(lycosa_layer name)
     target_link_libraries(lycosa_${name} PRIVATE lycosa::${dep})
   endforeach()
   target_link_libraries(lycosa_${name} PUBLIC ${L_LINK} PRIVATE ${L_PRIVATE} lycosa_warnings)
+  if(L_SHARED)
+    # Hidden, so that calls inside the library stay calls, and it shows only its interface.
+    set_target_properties(lycosa_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  endif()
   if(L_PCH)
     target_precompile_headers(lycosa_${name} PRIVATE ${L_PCH})
   endif()
