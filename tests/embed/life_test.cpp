@@ -204,6 +204,26 @@ TEST(embedded_life, without_waiting_a_job_is_asked_to_end) {
   EXPECT_TRUE(seen.wait_for("asked"));
 }
 
+TEST(embedded_life, opens_no_socket_and_no_thread_before_the_start) {
+  const auto count = [](const char* dir, const std::string& prefix) {
+    std::size_t n = 0;
+    std::error_code ec;
+    for (const auto& e : std::filesystem::directory_iterator(dir))
+      n += prefix.empty()
+           || std::filesystem::read_symlink(e, ec).string().compare(0, prefix.size(), prefix) == 0;
+    return n;
+  };
+  const auto sockets = count("/proc/self/fd", "socket:");
+  const auto threads = count("/proc/self/task", "");
+  directory dir;
+  scheduler s({.data = dir.path()});
+  s.add_job("a", at_once(), [] {});
+  EXPECT_EQ(count("/proc/self/task", ""), threads);
+  s.start();
+  EXPECT_EQ(ended_run(s, "a").state, run_state::success);
+  EXPECT_EQ(count("/proc/self/fd", "socket:"), sockets);
+}
+
 TEST(embedded_store, jobs_and_runs_are_there_after_a_restart) {
   directory dir;
   std::optional<time_point> next;

@@ -11,8 +11,10 @@ namespace lycosa {
 
 #if defined(__GNUC__)
 #define LYCOSA_API __attribute__((visibility("default")))
+#define LYCOSA_LOCAL __attribute__((visibility("hidden")))
 #else
 #define LYCOSA_API
+#define LYCOSA_LOCAL
 #endif
 
 using duration = std::chrono::microseconds;
@@ -34,8 +36,8 @@ struct calendar_step {
   int hour = 0, minute = 0, second = 0;
 };
 
-/// When a job runs: made by the functions below. Nothing is checked before it is used; then a
-/// `scheduler_error` names the field and the reason.
+/// When a job runs: made by the functions below. It is checked when a job is added, a text also
+/// when it is combined; a `scheduler_error` then names the field and the reason.
 class LYCOSA_API schedule {
 public:
   /// A TRIGGER object (JSON), or what a person would type: `*/5 * * * *`, `@daily`, `every 90s`,

@@ -53,7 +53,7 @@ struct job_options {
   std::optional<unsigned> max_instances = {};            ///< 1
   std::optional<lycosa::overlap> overlap = {};           ///< skip
   std::optional<lycosa::coalesce> coalesce = {};         ///< latest
-  std::optional<duration> misfire_grace_time = {};       ///< 60 s; a year is as good as for ever
+  std::optional<duration> misfire_grace_time = {};       ///< 60 s; duration::max() = never late
   std::optional<duration> jitter = {};                   ///< 0
   std::optional<unsigned> retries = {};                  ///< 0
   std::optional<std::vector<duration>> retry_delay = {}; ///< 10 s, doubling up to an hour
@@ -117,7 +117,7 @@ public:
 
 private:
   friend class scheduler;
-  struct state;
+  struct LYCOSA_LOCAL state;
   explicit subscription(std::shared_ptr<state> s);
   std::shared_ptr<state> state_;
 };
@@ -252,7 +252,7 @@ private:
                         detail::function fn);
   void register_function(std::string name, detail::function fn);
 
-  class impl;
+  class LYCOSA_LOCAL impl;
   std::shared_ptr<impl> impl_;
 };
 
