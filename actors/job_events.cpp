@@ -4,6 +4,32 @@
 
 namespace lycosa::actors {
 
+namespace {
+
+/// Bytes of a run's output in the hub: the whole is with the job's runs.
+constexpr std::size_t output_kept = 2048;
+
+event_item to_item(jobs::job_event e) {
+  auto& r = e.run.result;
+  if (r.output.size() > output_kept) {
+    auto from = r.output.size() - output_kept;
+    while (from < r.output.size() && (static_cast<unsigned char>(r.output[from]) & 0xC0U) == 0x80U)
+      ++from; // not from the middle of a character
+    r.output = r.output.substr(from);
+    r.output_cut = true;
+  }
+  event_item item;
+  item.type = static_cast<unsigned>(e.kind);
+  item.at = e.at;
+  item.job = e.job_id;
+  // Its parts and, later, its JSON.
+  item.bytes = 512 + 2 * (r.output.size() + r.value.size() + r.error.size() + e.run.reason.size());
+  item.json = [e = std::move(e)] { return jobs::to_json(e); };
+  return item;
+}
+
+} // namespace
+
 struct job_events::listener {
   jobs::event_mask mask = 0;
   std::size_t limit = 1;
@@ -94,7 +120,7 @@ job_events::subscribe(jobs::event_mask mask, std::size_t buffer,
   return std::make_unique<subscription>(shared_from_this(), std::move(who));
 }
 
-void job_events::publish(const std::vector<jobs::job_event>& events) {
+void job_events::publish(std::vector<jobs::job_event> events) {
   if (events.empty()) return;
   std::vector<std::shared_ptr<listener>> to;
   {
@@ -104,10 +130,17 @@ void job_events::publish(const std::vector<jobs::job_event>& events) {
   for (const auto& who : to)
     for (const auto& e : events)
       if (who->mask & jobs::mask_of(e.kind)) who->push(e);
+  if (hub_ == nullptr) return;
+  std::vector<event_item> items;
+  items.reserve(events.size());
+  for (auto& e : events)
+    items.push_back(to_item(std::move(e)));
+  hub_->publish(std::move(items));
 }
 
 jobs::event_mask job_events::wanted() const {
   const std::lock_guard lock(mutex_);
+  if (hub_ != nullptr) return jobs::all_events;
   jobs::event_mask all = 0;
   for (const auto& who : listeners_)
     all |= who->mask;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/event_hub.hpp"
 #include "actors/jobs.hpp"
 
 #include <condition_variable>
@@ -9,21 +10,25 @@
 
 namespace lycosa::actors {
 
-/// Hands events to listeners. A listener has a thread and a bounded buffer of its own: publishing
-/// never waits for it, and costs nothing when nobody listens.
+/// Hands events to listeners and to the node's hub. A listener has a thread and a bounded buffer
+/// of its own: publishing never waits for it.
 class job_events : public std::enable_shared_from_this<job_events> {
 public:
+  /// `hub` may be none; it outlives this.
+  explicit job_events(event_hub* hub = nullptr) : hub_(hub) {}
+
   std::unique_ptr<event_subscription>
   subscribe(jobs::event_mask mask, std::size_t buffer,
             std::function<void(const jobs::job_event&)> on_event);
-  void publish(const std::vector<jobs::job_event>& events);
-  /// Kinds that anybody listens to.
+  void publish(std::vector<jobs::job_event> events);
+  /// Kinds that anybody listens to; the hub takes all.
   [[nodiscard]] jobs::event_mask wanted() const;
 
 private:
   struct listener;
   class subscription;
 
+  event_hub* hub_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<listener>> listeners_;
 };

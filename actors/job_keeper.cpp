@@ -52,6 +52,7 @@ result<void> job_keeper::load() {
   unreadable_ = std::move(stored->unreadable);
   for (const auto& id : unreadable_)
     log_of("jobs")->error("job {} cannot be read; it is left as it is and does not run", id);
+  engine_.opened(t);
   if (auto ok = add_first(t); !ok) return ok;
   if (config_.settings.start_paused)
     engine_.pause_all(t);
@@ -175,7 +176,7 @@ void job_keeper::flush() {
   }
   auto e = engine_.take();
   count(e);
-  config_.events->publish(e.events);
+  config_.events->publish(std::move(e.events));
   for (auto& request : e.starts)
     start(std::move(request));
   for (const auto key : e.cancels)

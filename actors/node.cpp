@@ -3,6 +3,7 @@
 #include "actors/counting.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/job_events.hpp"
 #include "actors/local_jobs.hpp"
 #include "actors/log.hpp"
 #include "actors/registry.hpp"
@@ -51,7 +52,12 @@ private:
 class local_node final : public node {
 public:
   local_node(const node_config& config, std::unique_ptr<storage::data_dir> data)
-      : data_(std::move(data)), system_(configure(config)) {}
+      : data_(std::move(data)),
+        events_(std::make_unique<event_hub>(
+            jobs::event_names(),
+            static_cast<std::uint64_t>(time_->now().wall.time_since_epoch().count() / 1000),
+            config.events)),
+        system_(configure(config)) {}
 
   ~local_node() override { stop(); }
 
@@ -192,6 +198,7 @@ public:
   }
 
   job_service& jobs() override { return *jobs_; }
+  event_hub& events() override { return *events_; }
 
   void stop() override;
 
@@ -228,8 +235,9 @@ private:
   void change_leases(leases_request request, bool extend, reply<leases_answer> done);
 
   std::unique_ptr<storage::data_dir> data_;
-  std::unique_ptr<system_holder> system_;
   clock_ptr time_ = make_system_clock();
+  std::unique_ptr<event_hub> events_; ///< before the actors that publish into it
+  std::unique_ptr<system_holder> system_;
   std::shared_ptr<registry> projects_ = std::make_shared<registry>();
   std::shared_ptr<std::atomic<std::uint64_t>> loading_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -302,7 +310,8 @@ result<void> local_node::start(const node_config& config) {
   s.ready = [published] { published->set_value(); };
   supervisor_ = system.spawn(supervisor, std::move(s));
   known.wait();
-  jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, config.jobs);
+  jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, config.jobs,
+                                       std::make_shared<job_events>(events_.get()));
   return {};
 }
 
@@ -455,6 +464,7 @@ void local_node::stop() {
   if (jobs_) jobs_->stop();
   if (supervisor_) caf::anon_send(supervisor_, drain_atom_v);
   system_->system->await_all_actors_done();
+  events_->close();
 }
 
 } // namespace

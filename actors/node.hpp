@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/event_hub.hpp"
 #include "actors/jobs.hpp"
 #include "core/counters.hpp"
 #include "core/lease.hpp"
@@ -247,7 +248,8 @@ struct node_config {
   retry_policy default_retry;
   pause_settings pause;              ///< of projects whose crawls all fail
   std::uint32_t loop_limit = 1000;   ///< items of a list that a project looks at in one turn
-  job_settings jobs; ///< executors left empty for `task` are the node's own
+  job_settings jobs;                 ///< executors left empty for `task` are the node's own
+  event_hub_config events;           ///< how much of what happened can be read again
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
 
@@ -298,6 +300,10 @@ public:
 
   /// Jobs and their schedule; lives as long as the node.
   virtual job_service& jobs() = 0;
+
+  /// What happens in the node, to be followed; lives as long as the node. Today the events of jobs,
+  /// under the names of `jobs::event_names`.
+  virtual event_hub& events() = 0;
 
   /// Stops taking requests, gives leases back, finishes commits; returns when all is on disk.
   /// Callbacks still open are answered with `unavailable`.

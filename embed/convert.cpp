@@ -231,6 +231,7 @@ event to_event(const jobs::job_event& e) {
   out.job_id = e.job_id;
   if (!e.run.job_id.empty()) out.run = to_info(e.run);
   out.count = e.count;
+  out.alias = e.alias;
   return out;
 }
 

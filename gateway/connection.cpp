@@ -61,7 +61,9 @@ public:
   }
 
   void wind_down() override {
-    if (idle_) cut();
+    // A stream ends between two parts; one whose client does not read never gets there.
+    if (idle_ || (live_ && !resting_)) return cut();
+    if (live_) notify();
     if (pending_ && pending_->cancel && !pending_->ready) {
       abandon_wait(std::move(pending_->instead));
       notify();
@@ -217,6 +219,7 @@ private:
       co_return co_await refuse(problem(400, "the request's address is malformed"));
     r.content_type = std::string{head[http::field::content_type]};
     r.accept = std::string{head[http::field::accept]};
+    r.last_event_id = std::string{head["Last-Event-ID"]};
     if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
     no_deadline();
     spdlog::debug("http: {} {} {} bytes", r.method, r.path, r.body->text.size());
@@ -353,7 +356,7 @@ private:
   // -- writing ---------------------------------------------------------------------------------
 
   asio::awaitable<bool> write(response& r, bool head_only) {
-    const bool parts = static_cast<bool>(r.next_part);
+    const bool parts = static_cast<bool>(r.next_part) || r.live;
     if (parts && !chunks_) keep_ = false;
     std::string head;
     head.reserve(256 + (r.body.size() < 16 * 1024 ? r.body.size() : 0));
@@ -376,6 +379,7 @@ private:
     const auto start = clock::now();
     std::size_t done = 0;
     if (head_only) co_return co_await write_all(head, start, done);
+    if (r.live) co_return co_await write_live(*r.live, std::move(head));
     if (parts) co_return co_await write_parts(r, std::move(head), start);
     if (r.body.size() < 16 * 1024) {
       head += r.body;
@@ -398,17 +402,65 @@ private:
     co_return true;
   }
 
+  void add_chunk(std::string& out, std::string_view part) const {
+    char size[24];
+    std::snprintf(size, sizeof size, "%zx\r\n", part.size());
+    if (chunks_) out += size;
+    out += part;
+    if (chunks_) out += "\r\n";
+  }
+
+  /// Goes on until the client, the server or the body ends it. A client may take any time to read:
+  /// it costs no more than its connection.
+  asio::awaitable<bool> write_live(live_body& body, std::string out) {
+    live_ = true;
+    const bool whole = co_await write_live_parts(body, std::move(out));
+    live_ = false;
+    co_return whole;
+  }
+
+  asio::awaitable<bool> write_live_parts(live_body& body, std::string out) {
+    while (true) {
+      const auto [ec, n] = co_await asio::async_write(stream_, asio::buffer(out), awaitably);
+      if (ec) co_return false;
+      out.clear();
+      const auto patience = clock::now() + body.keep_alive_after;
+      auto part = body.take();
+      while (part && part->empty() && !shared_->stopping) {
+        if (clock::now() >= patience) {
+          part = body.keep_alive;
+          break;
+        }
+        body.wait([loop = loop_, weak = this->weak_from_this()] {
+          asio::post(loop->get_executor(), [weak] {
+            if (auto self = weak.lock()) self->notify();
+          });
+        });
+        if (!reading_ && !read_error_ && buffer_.size() < read_ahead) watch_client();
+        resting_ = true;
+        event_.expires_at(patience);
+        co_await event_.async_wait(awaitably);
+        resting_ = false;
+        if (!socket().is_open() || read_error_) co_return false;
+        part = body.take();
+      }
+      if (!part || shared_->stopping) break;
+      add_chunk(out, *part);
+    }
+    if (shared_->stopping) keep_ = false;
+    if (!chunks_) co_return true;
+    const std::string_view end = "0\r\n\r\n";
+    const auto [ec, n] = co_await asio::async_write(stream_, asio::buffer(end), awaitably);
+    co_return !ec && !shared_->stopping; // nothing is owed: no goodbye to wait for
+  }
+
   asio::awaitable<bool> write_parts(response& r, std::string head, clock::time_point start) {
     std::size_t done = 0;
     auto part = std::move(r.body);
     std::string out = std::move(head);
     for (;;) {
       if (!part.empty()) {
-        char size[24];
-        std::snprintf(size, sizeof size, "%zx\r\n", part.size());
-        if (chunks_) out += size;
-        out += part;
-        if (chunks_) out += "\r\n";
+        add_chunk(out, part);
         if (!co_await write_all(out, start, done)) co_return false;
         out.clear();
       }
@@ -446,6 +498,8 @@ private:
   bool chunks_ = true;   ///< the client understands chunks
   bool linger_ = false;  ///< an answer was written that ends the connection
   bool reading_ = false; ///< watch_client's read is open
+  bool live_ = false;    ///< a body without an end is being written
+  bool resting_ = false; ///< and there is nothing to write
   error_code read_error_;
   std::shared_ptr<pending> pending_;
   std::function<void()> undelivered_; ///< of the last answer, until the client is heard again

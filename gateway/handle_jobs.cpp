@@ -123,6 +123,88 @@ void run_job(service& s, const request& r, const exchange_ptr& x) {
                         }));
 }
 
+void reschedule_job(service& s, const request& r, const exchange_ptr& x) {
+  outline body(r.body->arena, {});
+  if (auto ok = read_object(r.body->text, body); !ok) return answer_error(x, ok.error());
+  const auto* given = body.find("trigger");
+  if (given == nullptr) return answer_error(x, {errc::invalid_argument, "trigger", "required"});
+  s.node.jobs().reschedule(r.captured[0], std::string{given->raw}, job_answer(x));
+}
+
+void backfill_job(service& s, const request& r, const exchange_ptr& x) {
+  outline body(r.body->arena, {});
+  if (auto ok = read_object(r.body->text, body); !ok) return answer_error(x, ok.error());
+  std::string texts[2];
+  constexpr std::string_view names[]{"from", "to"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto* m = body.find(names[i]);
+    if (m == nullptr || !m->is(json_kind::string))
+      return answer_error(x, {errc::invalid_argument, std::string{names[i]},
+                              "required: a time such as 2030-01-01T00:00:00"});
+    texts[i] = std::string{m->text};
+  }
+  const auto from = trigger::parse_time_text(texts[0], "from");
+  if (!from) return answer_error(x, from.error());
+  const auto to = trigger::parse_time_text(texts[1], "to");
+  if (!to) return answer_error(x, to.error());
+  // Times without an offset are in the job's zone.
+  s.node.jobs().get(
+      r.captured[0], [&s, x, id = r.captured[0], from = *from, to = *to](result<jobs::job> job) {
+        if (!job) return answer_error(x, job.error());
+        const auto zone = job->trigger.timezone();
+        s.node.jobs().backfill(id, from.in(zone), to.in(zone),
+                               answering<std::uint64_t>(x, [](std::uint64_t n) {
+                                 return json("{\"runs\":" + std::to_string(n) + "}", 202);
+                               }));
+      });
+}
+
+void delete_all_jobs(service& s, const request& r, const exchange_ptr& x) {
+  const auto* confirm = r.argument("confirm");
+  if (confirm == nullptr || *confirm != "all")
+    return answer_error(x,
+                        {errc::invalid_argument, "confirm", "must be all: this removes every job"});
+  s.node.jobs().remove_all(answering<std::uint64_t>(
+      x, [](std::uint64_t n) { return json("{\"removed\":" + std::to_string(n) + "}"); }));
+}
+
+void show_job_scheduler(service& s, const request&, const exchange_ptr& x) {
+  s.node.jobs().statistics(
+      answering<actors::job_statistics>(x, [](const actors::job_statistics& v) {
+        std::string b = "{\"paused\":";
+        b += v.scheduler_paused ? "true" : "false";
+        const std::pair<std::string_view, std::uint64_t> numbers[]{
+            {"jobs", v.jobs},           {"jobs_paused", v.paused}, {"jobs_finished", v.finished},
+            {"running", v.running},     {"queued", v.queued},      {"buffered", v.buffered},
+            {"succeeded", v.succeeded}, {"failed", v.failed},      {"missed", v.missed},
+            {"skipped", v.skipped},     {"dropped", v.dropped}};
+        for (const auto& [name, n] : numbers) {
+          append_key(b, name);
+          b += std::to_string(n);
+        }
+        append_key(b, "next_run_time");
+        if (v.next_at)
+          append_string(b, trigger::to_iso(*v.next_at, trigger::zone{}));
+        else
+          b += "null";
+        append_key(b, "unreadable");
+        b += '[';
+        for (const auto& id : v.unreadable) {
+          if (b.back() != '[') b += ',';
+          append_string(b, id);
+        }
+        return json(b + "]}");
+      }));
+}
+
+void pause_all_jobs(service& s, const request&, const exchange_ptr& x) {
+  s.node.jobs().pause_all(answering<bool>(x, [](bool) { return json(R"({"paused":true})"); }));
+}
+
+void resume_all_jobs(service& s, const request&, const exchange_ptr& x) {
+  s.node.jobs().resume_all(answering<bool>(x, [](bool) { return json(R"({"paused":false})"); }));
+}
+
 void list_runs(service& s, const request& r, const exchange_ptr& x) {
   const auto limit = read_limit(r);
   if (!limit) return answer_now(x, problem(limit.error()));

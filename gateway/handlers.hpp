@@ -28,6 +28,13 @@ void run_job(service& s, const request& r, const exchange_ptr& x);
 void list_runs(service& s, const request& r, const exchange_ptr& x);
 void next_runs(service& s, const request& r, const exchange_ptr& x);
 void why_job(service& s, const request& r, const exchange_ptr& x);
+void backfill_job(service& s, const request& r, const exchange_ptr& x);
+void reschedule_job(service& s, const request& r, const exchange_ptr& x);
+void delete_all_jobs(service& s, const request& r, const exchange_ptr& x);
+void show_job_scheduler(service& s, const request& r, const exchange_ptr& x);
+void pause_all_jobs(service& s, const request& r, const exchange_ptr& x);
+void resume_all_jobs(service& s, const request& r, const exchange_ptr& x);
+void stream_events(service& s, const request& r, const exchange_ptr& x);
 void preview_trigger(service& s, const request& r, const exchange_ptr& x);
 
 void lease_tasks(service& s, const request& r, const exchange_ptr& x);

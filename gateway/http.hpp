@@ -1,8 +1,10 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "core/types.hpp"
 #include "gateway/body.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +24,7 @@ struct request {
   std::vector<std::string> captured;                      ///< what stands for the route's `{}`
   std::string content_type;
   std::string accept;
+  std::string last_event_id; ///< the header; empty = none
   std::shared_ptr<request_body> body = std::make_shared<request_body>();
 
   [[nodiscard]] const std::string* argument(std::string_view name) const;
@@ -34,6 +37,20 @@ struct request {
 /// Splits and decodes a request target. False if it is malformed.
 bool parse_target(std::string_view target, request& into);
 
+/// A body that goes on until its client or the server leaves: parts are sent as they come. On the
+/// connection's thread; destroyed when the connection has ended.
+class live_body {
+public:
+  virtual ~live_body() = default;
+  /// What is to be sent now; empty = nothing yet. None = this was all.
+  virtual std::optional<std::string> take() = 0;
+  /// Calls `wake` once, on any thread, as soon as `take` may have something.
+  virtual void wait(std::function<void()> wake) = 0;
+  /// Sent when there was nothing for so long.
+  std::string keep_alive;
+  usec keep_alive_after = std::chrono::seconds{15};
+};
+
 struct response {
   unsigned status = 200;
   std::string content_type = "application/json";
@@ -44,6 +61,8 @@ struct response {
   /// Further parts of the body, sent one after the other until an empty one; an error breaks the
   /// connection off, so that the client does not take half a list for the whole.
   std::function<void(std::function<void(result<std::string>)>)> next_part;
+  /// In place of `body` and `next_part`.
+  std::shared_ptr<live_body> live;
 };
 
 /// One request being answered. All calls from any thread unless said otherwise.

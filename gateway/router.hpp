@@ -12,6 +12,7 @@ namespace lycosa::gateway {
 struct service {
   actors::node& node;
   limits_config limits;
+  usec event_keep_alive;
 };
 
 /// Answers now or later through the exchange. Captured parts of the path are in `captured`.

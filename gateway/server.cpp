@@ -220,7 +220,7 @@ result<std::unique_ptr<server>> start_with(const server_config& config,
 } // namespace
 
 result<std::unique_ptr<server>> server::start(const server_config& config, actors::node& node) {
-  auto where = std::make_shared<service>(service{node, config.limits});
+  auto where = std::make_shared<service>(service{node, config.limits, config.event_keep_alive});
   return start_with(
       config, [where](request r, exchange_ptr x) { route(*where, std::move(r), std::move(x)); });
 }

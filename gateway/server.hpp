@@ -35,7 +35,8 @@ struct server_config {
   /// Time a body may take to arrive and an answer to be read, plus one second for each 64 KiB
   /// moved: slower clients are cut.
   usec body_timeout = std::chrono::seconds{20};
-  std::size_t max_connections = 4096; ///< one more gets 503
+  usec event_keep_alive = std::chrono::seconds{15}; ///< silence in a stream of events, at most
+  std::size_t max_connections = 4096;               ///< one more gets 503
   /// Bytes of request bodies held at a time, by all connections. What would pass it gets 429;
   /// small requests are let in regardless.
   std::size_t max_in_flight_bytes = std::size_t{256} << 20U;

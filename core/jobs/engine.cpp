@@ -100,6 +100,12 @@ void engine::restore(run_record r, wall_time now) {
   if (state == run_state::retrying) retries_.emplace(retry_at, key);
 }
 
+void engine::opened(wall_time now) {
+  for (const auto& [name, p] : pools_)
+    emit_alias(event_kind::executor_added, now, name);
+  emit_alias(event_kind::jobstore_added, now, "default");
+}
+
 void engine::started(wall_time now) {
   emit(event_kind::scheduler_started, now, std::string());
   std::vector<run_key> waiting;
@@ -271,7 +277,7 @@ std::uint64_t engine::remove_all(wall_time now) {
   const auto n = jobs_.size();
   while (!jobs_.empty())
     (void)remove(jobs_.begin()->second->job.id, now);
-  emit(event_kind::all_jobs_removed, now, std::string());
+  emit(event_kind::all_jobs_removed, now, std::string(), n);
   return n;
 }
 

@@ -71,6 +71,8 @@ public:
   void restore(job j);
   /// A stored run that had not ended: what waited waits again, what ran is reported as lost.
   void restore(run_record r, wall_time now);
+  /// Tells of the executors and the store there are.
+  void opened(wall_time now);
   /// All is restored: runs what is to run at a start.
   void started(wall_time now);
 
@@ -161,7 +163,8 @@ private:
   void cancel(run_key key, wall_time now);
   void record(const run_record& r);
   void emit(event_kind kind, wall_time now, const run_record& r);
-  void emit(event_kind kind, wall_time now, std::string job_id);
+  void emit(event_kind kind, wall_time now, std::string job_id, std::uint64_t count = 1);
+  void emit_alias(event_kind kind, wall_time now, std::string alias);
   void changed(const job_slot& s);
   void reap(wall_time now);
   [[nodiscard]] static bool has_room(const job_slot& s);

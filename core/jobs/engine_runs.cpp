@@ -73,8 +73,12 @@ void engine::emit(event_kind kind, wall_time now, const run_record& r) {
   if (wanted_ & mask_of(kind)) out_.events.push_back({kind, now, r.job_id, r, 1});
 }
 
-void engine::emit(event_kind kind, wall_time now, std::string job_id) {
-  if (wanted_ & mask_of(kind)) out_.events.push_back({kind, now, std::move(job_id), {}, 1});
+void engine::emit(event_kind kind, wall_time now, std::string job_id, std::uint64_t count) {
+  if (wanted_ & mask_of(kind)) out_.events.push_back({kind, now, std::move(job_id), {}, count});
+}
+
+void engine::emit_alias(event_kind kind, wall_time now, std::string alias) {
+  if (wanted_ & mask_of(kind)) out_.events.push_back({kind, now, {}, {}, 1, std::move(alias)});
 }
 
 run_key engine::open(job_slot& s, due_time t, run_cause cause, run_state state, wall_time) {

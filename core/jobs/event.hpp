@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lycosa::jobs {
 
@@ -57,10 +58,14 @@ struct job_event {
   wall_time at{};
   std::string job_id;      ///< empty for events of the scheduler
   run_record run;          ///< of events about a run
-  std::uint64_t count = 1; ///< of a gap: events missing
+  std::uint64_t count = 1; ///< of a gap: events missing; of all_jobs_removed: how many they were
+  std::string alias{};     ///< of executors and job stores: the name
 };
 
 /// One line of JSON.
 [[nodiscard]] std::string to_json(const job_event& e);
+
+/// Names of all kinds but `gap`, each at the position of its kind.
+[[nodiscard]] std::vector<std::string> event_names();
 
 } // namespace lycosa::jobs

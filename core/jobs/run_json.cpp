@@ -2,6 +2,7 @@
 #include "core/jobs/member_reader.hpp"
 #include "core/jobs/run.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -119,6 +120,10 @@ std::string_view to_string(event_kind k) {
   return kinds[static_cast<std::size_t>(k)];
 }
 
+std::vector<std::string> event_names() {
+  return {kinds.begin(), std::find(kinds.begin(), kinds.end(), to_string(event_kind::gap))};
+}
+
 std::string to_json(const run_record& r) {
   return dump(record_json(r));
 }
@@ -168,6 +173,8 @@ std::string to_json(const job_event& e) {
   o["type"] = to_string(e.kind);
   o["at"] = unix_seconds(e.at);
   if (!e.job_id.empty()) o["job_id"] = e.job_id;
+  if (!e.alias.empty()) o["alias"] = e.alias;
+  if (e.kind == event_kind::all_jobs_removed) o["count"] = e.count;
   if (e.kind == event_kind::gap) o["missing"] = e.count;
   if (e.run.number != 0) o["run"] = record_json(e.run);
   return dump(o);

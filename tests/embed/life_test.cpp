@@ -21,9 +21,10 @@ TEST(embedded_life, a_run_is_told_in_order_and_the_end_is_told_last) {
   s.start();
   ASSERT_TRUE(seen.wait_for("JOB_EXECUTED"));
   s.shutdown();
-  EXPECT_EQ(seen.lines(), (std::vector<std::string>{"JOB_ADDED", "SCHEDULER_STARTED",
-                                                    "JOB_SUBMITTED", "JOB_STARTED", "JOB_FINISHED",
-                                                    "JOB_EXECUTED", "SCHEDULER_SHUTDOWN"}));
+  EXPECT_EQ(seen.lines(),
+            (std::vector<std::string>{"EXECUTOR_ADDED", "JOBSTORE_ADDED", "JOB_ADDED",
+                                      "SCHEDULER_STARTED", "JOB_SUBMITTED", "JOB_STARTED",
+                                      "JOB_FINISHED", "JOB_EXECUTED", "SCHEDULER_SHUTDOWN"}));
 }
 
 TEST(embedded_life, a_listener_hears_only_what_it_asked_for_and_may_throw) {

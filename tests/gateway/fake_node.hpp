@@ -167,6 +167,7 @@ public:
     done(h);
   }
   actors::job_service& jobs() override { return no_jobs; }
+  actors::event_hub& events() override { return hub; }
   void stop() override {}
 
   static actors::lease_answer one_task() {
@@ -195,6 +196,7 @@ public:
   std::vector<actors::counter_view> counted;
   std::vector<std::string> reports;
   std::map<std::string, actors::stored_result> results;
+  actors::event_hub hub{jobs::event_names(), 1000, {8, 1U << 20U}};
   std::optional<error> failure;
   bool ready = true;
 

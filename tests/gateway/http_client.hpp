@@ -94,6 +94,15 @@ public:
     in_.erase(0, size);
     return a;
   }
+  /// What has arrived when it ends with or holds `text`; empty = the connection ended before.
+  std::string read_until(std::string_view text) {
+    while (in_.find(text) == std::string::npos)
+      if (!more()) return {};
+    const auto end = in_.find(text) + text.size();
+    auto got = in_.substr(0, end);
+    in_.erase(0, end);
+    return got;
+  }
   http_answer call(std::string_view method, std::string_view target, std::string_view body = {},
                    std::string_view headers = {}) {
     request(method, target, body, headers);

@@ -18,6 +18,10 @@ inline constexpr mask scheduler_started = 1u << 0;
 inline constexpr mask scheduler_shutdown = 1u << 1; ///< the last one
 inline constexpr mask scheduler_paused = 1u << 2;
 inline constexpr mask scheduler_resumed = 1u << 3;
+inline constexpr mask executor_added = 1u << 4;
+inline constexpr mask executor_removed = 1u << 5; ///< never: they are there as long as it runs
+inline constexpr mask jobstore_added = 1u << 6;
+inline constexpr mask jobstore_removed = 1u << 7; ///< never
 inline constexpr mask all_jobs_removed = 1u << 8;
 inline constexpr mask job_added = 1u << 9;
 inline constexpr mask job_removed = 1u << 10;
@@ -82,7 +86,8 @@ struct event {
   time_point at{};
   std::string job_id;          ///< empty for events of the scheduler
   std::optional<run_info> run; ///< of events about a run
-  std::uint64_t count = 1;
+  std::uint64_t count = 1;     ///< of a gap: events missing; of all_jobs_removed: jobs
+  std::string alias;           ///< of executors and job stores: the name
 
   /// APScheduler's spelling, e.g. `JOB_EXECUTED`.
   [[nodiscard]] LYCOSA_API std::string_view name() const;
