@@ -16,8 +16,8 @@ namespace lycosa::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> subsystems{"node",   "scheduler", "dispatch", "storage",
-                                                     "actors", "http",      "gateway"};
+constexpr std::array<std::string_view, 8> subsystems{"node",   "scheduler", "dispatch", "storage",
+                                                     "actors", "http",      "gateway",  "events"};
 
 constexpr auto text_pattern = "%Y-%m-%dT%H:%M:%S.%e%z %^%-5l%$ %n: %v";
 

@@ -4,6 +4,20 @@
 
 namespace lycosa::cli {
 
+actors::job_settings to_job_settings(const conf::jobs_settings& s) {
+  actors::job_settings j;
+  j.limits.catch_up_number = static_cast<std::uint32_t>(s.catch_up_number);
+  j.limits.catch_up_age = s.catch_up_age;
+  j.limits.buffer = static_cast<std::uint32_t>(s.buffer);
+  j.limits.history_count = static_cast<std::uint32_t>(s.history_count);
+  for (const auto& [name, one] : s.executors)
+    j.limits.executors[name] = {static_cast<std::uint32_t>(one.concurrency),
+                                static_cast<std::uint32_t>(one.queue_limit)};
+  j.history_age = s.history_age;
+  j.stop_wait = s.stop_wait;
+  return j;
+}
+
 actors::node_config to_node_config(const conf::settings& s) {
   actors::node_config c;
   c.name = s.node.name;
@@ -28,6 +42,8 @@ actors::node_config to_node_config(const conf::settings& s) {
   c.active_tasks = s.scheduler.active_tasks;
   c.default_retry = s.scheduler.default_retry_delay;
   c.exception_limit = static_cast<std::uint32_t>(s.scheduler.exception_limit);
+  c.jobs = to_job_settings(s.jobs);
+  c.events = {s.events.buffer, s.events.buffer_size.count};
   return c;
 }
 
@@ -64,6 +80,7 @@ result<gateway::server_config> to_server_config(const conf::settings& s) {
   c.idle_timeout = s.http.idle_timeout;
   c.header_timeout = s.http.header_timeout;
   c.body_timeout = s.http.body_timeout;
+  c.event_keep_alive = s.events.keep_alive;
   c.max_connections = s.http.max_connections;
   c.max_in_flight_bytes = s.http.max_in_flight.count;
   c.limits.taskid = s.limits.taskid.count;

@@ -9,6 +9,8 @@
 
 namespace lycosa::cli {
 
+[[nodiscard]] actors::job_settings to_job_settings(const conf::jobs_settings& s);
+
 /// What the node is told of the configuration.
 [[nodiscard]] actors::node_config to_node_config(const conf::settings& s);
 

@@ -9,6 +9,7 @@
 #include "executors/http_executor.hpp"
 #include "gateway/task_executor.hpp"
 
+#include "bridges/event_listeners.hpp"
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -66,6 +67,55 @@ result<std::unique_ptr<gateway::server>> start_xmlrpc(const conf::settings& s, a
   return nullptr;
 }
 
+/// Those of the configuration. They outlive the node, to tell of its end.
+class listeners {
+public:
+  result<void> start(const conf::events_settings& s, actors::event_hub& hub) {
+    if (!s.log.empty())
+      if (auto ok = add(bridges::start_event_log(s.log, hub), "events.log"); !ok) return ok;
+    for (const auto* given : {&s.webhook_types, &s.webhook_headers})
+      for (const auto& [name, _] : *given)
+        if (!s.webhooks.contains(name))
+          return fail(errc::invalid_argument, "events.webhooks", "there is none named " + name);
+    if (s.webhooks.empty()) return {};
+    auto sender = executors::make_http_executor();
+    if (!sender) return tl::unexpected(sender.error());
+    sender_ = std::move(*sender);
+    for (const auto& [name, url] : s.webhooks) {
+      bridges::webhook_config c;
+      c.name = name;
+      c.url = url;
+      c.timeout = s.webhook_timeout;
+      if (const auto i = s.webhook_types.find(name); i != s.webhook_types.end())
+        c.types = i->second;
+      if (const auto i = s.webhook_headers.find(name); i != s.webhook_headers.end()) {
+        auto headers = bridges::parse_headers(i->second);
+        if (!headers) return named(headers.error(), "events.webhook_headers." + name);
+        c.headers = std::move(*headers);
+      }
+      if (auto ok =
+              add(bridges::start_webhook(std::move(c), hub, sender_), "events.webhooks." + name);
+          !ok)
+        return ok;
+    }
+    return {};
+  }
+  void stop() { all_.clear(); }
+
+private:
+  static result<void> named(error e, const std::string& key) {
+    return tl::unexpected(error{e.code, key, e.what.empty() ? e.why : e.what + ": " + e.why});
+  }
+  result<void> add(result<std::unique_ptr<bridges::event_listener>> made, const std::string& key) {
+    if (!made) return named(made.error(), key);
+    all_.push_back(std::move(*made));
+    return {};
+  }
+
+  std::shared_ptr<jobs::executor> sender_;
+  std::vector<std::unique_ptr<bridges::event_listener>> all_;
+};
+
 int serve(const conf::loaded& config, context& ctx) {
   const auto& s = config.values;
   auto front_config = to_server_config(s);
@@ -97,6 +147,11 @@ int serve(const conf::loaded& config, context& ctx) {
   auto node = actors::node::open(node_config);
   if (!node) return ctx.complain(node.error());
   tasks->attach(**node);
+  listeners told;
+  if (auto ok = told.start(s.events, (*node)->events()); !ok) {
+    (*node)->stop();
+    return ctx.complain(ok.error());
+  }
   auto front = gateway::server::start(*front_config, **node);
   if (!front) {
     (*node)->stop();
@@ -128,6 +183,7 @@ int serve(const conf::loaded& config, context& ctx) {
     if (*rpc) (*rpc)->stop(grace);
     (*front)->stop(grace);
     (*node)->stop();
+    told.stop();
   };
   if (!bridged) {
     stop_all();

@@ -134,6 +134,32 @@ result<void> read_map(const key_info& key, const toml::node& value,
   return {};
 }
 
+result<void> read_executors(const key_info& key, const toml::node& value, executor_map& out) {
+  constexpr std::string_view like = "a table such as { default = { concurrency = 10 } }";
+  const auto* table = value.as_table();
+  if (!table) return expected(like, value);
+  executor_map all;
+  for (const auto& [name, item] : *table) {
+    const auto* members = item.as_table();
+    if (!members) return expected(like, item);
+    executor_settings one;
+    for (const auto& [member, node] : *members) {
+      auto* to = member.str() == "concurrency"   ? &one.concurrency
+                 : member.str() == "queue_limit" ? &one.queue_limit
+                                                 : nullptr;
+      const auto where = std::string{name.str()} + "." + std::string{member.str()};
+      if (!to) return wrong(where + ": an executor has concurrency and queue_limit");
+      if (auto ok = read_number(key, node, *to); !ok) return wrong(where + ": " + ok.error().why);
+    }
+    if (one.concurrency == 0)
+      return wrong(std::string{name.str()} + ".concurrency: must be 1 or more");
+    all.emplace(name.str(), one);
+  }
+  all.try_emplace("default");
+  out = std::move(all);
+  return {};
+}
+
 result<void> read_retry(const key_info& key, const toml::node& value, retry_policy& out) {
   const auto* table = value.as_table();
   if (!table) return expected("a table such as { \"0\" = 30, \"\" = \"24h\" }", value);
@@ -175,6 +201,7 @@ result<void> assign(settings& s, const key_info& key, const toml::node& value) {
           [&](bytes* out) { return read_size(key, value, *out); },
           [&](std::vector<std::string>* out) { return read_texts(value, *out); },
           [&](std::map<std::string, std::string>* out) { return read_map(key, value, *out); },
+          [&](executor_map* out) { return read_executors(key, value, *out); },
           [&](retry_policy* out) { return read_retry(key, value, *out); },
       },
       key.get(s));

@@ -219,6 +219,58 @@ std::vector<key_info> make_keys() {
        .max = million,
        .takes = reserved},
 
+      // -- jobs
+      {"jobs", "catch_up_number", AT(jobs.catch_up_number),
+       "Overdue times of a job that are looked at after downtime, the latest; the misfire grace "
+       "and "
+       "coalescing decide among them. Older ones are dropped and told as one event.",
+       "times", 1, million},
+      {"jobs", "catch_up_age", AT(jobs.catch_up_age),
+       "Overdue times older than this are dropped likewise.", "", 0, 3650 * day},
+      {"jobs", "buffer", AT(jobs.buffer),
+       "Runs of one job that may wait for each other, also those of one backfill.", "runs", 1,
+       million},
+      {"jobs", "history_count", AT(jobs.history_count), "Latest runs kept a job.", "runs", 1,
+       million},
+      {"jobs", "history_age", AT(jobs.history_age), "Runs are forgotten after so long. 0 = never.",
+       "", 0, 3650 * day},
+      {"jobs", "stop_wait", AT(jobs.stop_wait),
+       "Time that runs under way get to end by themselves when the node stops; then they are "
+       "ended.",
+       "", 0, day},
+      {.section = "jobs",
+       .name = "executors",
+       .get = AT(jobs.executors),
+       .meaning = "What a job's `executor` may name, and how many runs each carries at a time and "
+                  "lets wait; more are dropped. `default` is always there.",
+       .unit = "",
+       .min = 0,
+       .max = million},
+
+      // -- events
+      {"events", "buffer", AT(events.buffer),
+       "Latest events that can be read again, by `Last-Event-ID` and by listeners that were slow; "
+       "what they missed beyond is told as a gap.",
+       "events", 1, million},
+      {"events", "buffer_size", AT(events.buffer_size),
+       "About what these may take; fewer are kept.", "", 1 << 16, std::uint64_t{16} << 30},
+      {"events", "keep_alive", AT(events.keep_alive),
+       "A stream in which nothing happens gets a comment after so long.", "", 100 * ms, hour},
+      {"events", "log", AT(events.log),
+       "Events written to the log (subsystem events), e.g. \"job_error,job_missed\", or \"all\". "
+       "Empty = none.",
+       ""},
+      {"events", "webhooks", AT(events.webhooks),
+       "Addresses events are posted to as JSON lists, e.g. { ops = \"https://example.org/hook\" }. "
+       "They are tried again until one is taken with a status of 2xx.",
+       ""},
+      {"events", "webhook_types", AT(events.webhook_types),
+       "Which events a webhook gets, e.g. { ops = \"job_error,job_lost\" }; unset = all.", ""},
+      {"events", "webhook_headers", AT(events.webhook_headers),
+       "Headers a webhook is sent, one a line, e.g. { ops = \"Authorization: Bearer x\" }.", ""},
+      {"events", "webhook_timeout", AT(events.webhook_timeout), "Longest a post may take.", "",
+       100 * ms, hour},
+
       // -- cluster
       {.section = "cluster",
        .name = "mode",
@@ -357,7 +409,7 @@ std::span<const key_info> all_keys() {
 }
 
 std::span<const section_info> all_sections() {
-  static constexpr std::array<section_info, 15> sections{{
+  static constexpr std::array<section_info, 16> sections{{
       {"node", "The node itself."},
       {"http", "The HTTP interface."},
       {"xmlrpc", "The XML-RPC interface of pyspider's scheduler."},
@@ -365,7 +417,8 @@ std::span<const section_info> all_sections() {
       {"storage", "The data directory and how writes reach it."},
       {"scheduler", "Queues, leases and retries."},
       {"dispatch", "Handing tasks to consumers."},
-      {"jobs", "Jobs. No keys in this version."},
+      {"jobs", "Jobs: what is made up after downtime, what is kept, what runs at a time."},
+      {"events", "What happens, told to those who listen (docs/events.md)."},
       {"cluster", "Several nodes as one scheduler."},
       {"auth", "Who may use the interfaces."},
       {"redis", "The bridge to Redis."},
@@ -419,6 +472,7 @@ std::string_view type_name(const key_info& key) {
           [](bytes*) -> std::string_view { return "size"; },
           [](std::vector<std::string>*) -> std::string_view { return "list of texts"; },
           [](std::map<std::string, std::string>*) -> std::string_view { return "table of texts"; },
+          [](executor_map*) -> std::string_view { return "table of executors"; },
           [](retry_policy*) -> std::string_view { return "table of durations"; }},
       key.get(s));
 }
@@ -432,6 +486,10 @@ std::string range_text(const key_info& key) {
   return std::visit(
       overloaded{[&](std::uint64_t*) {
                    return bounds_text(key, [](std::uint64_t v) { return std::to_string(v); });
+                 },
+                 [&](executor_map*) {
+                   return bounds_text(key, [](std::uint64_t v) { return std::to_string(v); })
+                          + " each";
                  },
                  [&](usec*) { return bounds_text(key, duration); },
                  [&](retry_policy*) { return bounds_text(key, duration); },

@@ -16,7 +16,7 @@ namespace lycosa::conf {
 /// Where a key's value lives in `settings`; the pointer's type decides how it is read and printed.
 using field =
     std::variant<std::string*, bool*, std::uint64_t*, usec*, bytes*, std::vector<std::string>*,
-                 std::map<std::string, std::string>*, retry_policy*>;
+                 std::map<std::string, std::string>*, executor_map*, retry_policy*>;
 
 /// What becomes of a key that is set to something else than its default.
 enum class effect {

@@ -63,6 +63,15 @@ std::string value_text(const std::map<std::string, std::string>& v) {
   return out.empty() ? "{}" : "{" + out + " }";
 }
 
+std::string value_text(const executor_map& v) {
+  std::string out;
+  for (const auto& [name, one] : v)
+    out += (out.empty() ? " " : ", ") + name_text(name)
+           + " = { concurrency = " + std::to_string(one.concurrency)
+           + ", queue_limit = " + std::to_string(one.queue_limit) + " }";
+  return "{" + out + " }";
+}
+
 std::string value_text(const retry_policy& v) {
   std::string out = "{ ";
   for (const auto& [retried, delay] : v.table)

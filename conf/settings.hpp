@@ -97,6 +97,35 @@ struct dispatch_settings {
   std::uint64_t buffer = 1000;
 };
 
+/// What one named executor of jobs may carry.
+struct executor_settings {
+  std::uint64_t concurrency = 10;
+  std::uint64_t queue_limit = 10'000;
+  friend bool operator==(const executor_settings&, const executor_settings&) = default;
+};
+using executor_map = std::map<std::string, executor_settings>;
+
+struct jobs_settings {
+  std::uint64_t catch_up_number = 100;
+  usec catch_up_age = std::chrono::days{365};
+  std::uint64_t buffer = 1000;
+  std::uint64_t history_count = 100;
+  usec history_age = std::chrono::days{30};
+  usec stop_wait = std::chrono::seconds{10};
+  executor_map executors{{"default", {}}};
+};
+
+struct events_settings {
+  std::uint64_t buffer = 10'000;
+  bytes buffer_size = mib(16);
+  usec keep_alive = std::chrono::seconds{15};
+  std::string log;
+  std::map<std::string, std::string> webhooks; ///< name → URL
+  std::map<std::string, std::string> webhook_types;
+  std::map<std::string, std::string> webhook_headers;
+  usec webhook_timeout = std::chrono::seconds{10};
+};
+
 struct cluster_settings {
   std::string mode = "single";
 };
@@ -153,6 +182,8 @@ struct settings {
   storage_settings storage;
   scheduler_settings scheduler;
   dispatch_settings dispatch;
+  jobs_settings jobs;
+  events_settings events;
   cluster_settings cluster;
   auth_settings auth;
   redis_settings redis;
