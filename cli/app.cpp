@@ -88,6 +88,7 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
   add_bench(*app, ctx);
   add_trigger(*app, ctx);
   add_job(*app, ctx);
+  add_events(*app, ctx);
   add_one(*app, ctx);
   add_shell(*app, ctx);
   add_migrate(*app, ctx);

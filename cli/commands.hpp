@@ -19,6 +19,7 @@ void add_store(CLI::App& app, context& ctx); ///< check, stats, backup, restore
 void add_bench(CLI::App& app, context& ctx); ///< load generator
 void add_trigger(CLI::App& app, context& ctx);
 void add_job(CLI::App& app, context& ctx);
+void add_events(CLI::App& app, context& ctx);
 void add_one(CLI::App& app, context& ctx);
 void add_shell(CLI::App& app, context& ctx);
 void add_migrate(CLI::App& app, context& ctx); ///< import, export

@@ -1,6 +1,7 @@
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
 #include "cli/table.hpp"
+#include "core/triggers/json.hpp"
 
 #include <fstream>
 #include <istream>
@@ -14,7 +15,7 @@ namespace lycosa::cli {
 namespace {
 
 struct job_options : server_options {
-  std::string id, file, reason, time, changes;
+  std::string id, file, reason, time, changes, from, to, trigger;
   std::uint64_t count = 10;
   bool catch_up = false, replace = false;
 };
@@ -154,6 +155,13 @@ int why(const job_options& o, context& ctx) {
   return done;
 }
 
+int reschedule(const job_options& o, context& ctx) {
+  const auto spec = trigger::parse_spec_text(o.trigger);
+  if (!spec) return ctx.complain(spec.error());
+  const auto body = "{\"trigger\":" + trigger::to_json(*spec) + "}";
+  return call(o, ctx, "POST", path_of(o.id) + "/reschedule", body);
+}
+
 template <class Action>
 CLI::App* add_one_job(CLI::App* group, context& ctx, const char* name, const char* what,
                       const std::shared_ptr<job_options>& o, Action action) {
@@ -226,6 +234,37 @@ void add_job(CLI::App& app, context& ctx) {
   });
   add_one_job(group, ctx, "rm", "Remove a job and its history", fresh(),
               [](const job_options& o, context& c) { return call(o, c, "DELETE", path_of(o.id)); });
+  auto filling = fresh();
+  auto* fills = add_one_job(group, ctx, "backfill", "Run the times of a range that has passed",
+                            filling, [](const job_options& o, context& c) {
+                              return call(o, c, "POST", path_of(o.id) + "/backfill",
+                                          json{{"from", o.from}, {"to", o.to}}.dump());
+                            });
+  fills
+      ->add_option("FROM", filling->from,
+                   "First time (ISO 8601; the job's zone unless it has an "
+                   "offset)")
+      ->required();
+  fills->add_option("TO", filling->to, "Last time")->required();
+  auto moving = fresh();
+  add_one_job(group, ctx, "reschedule", "Give a job another trigger, from now; ends a pause",
+              moving, reschedule)
+      ->add_option("TRIGGER", moving->trigger,
+                   "A JSON trigger, five crontab fields, @daily and the like, 'every 90s', or "
+                   "'oncalendar: Mon..Fri 09:00'")
+      ->required();
+  for (const bool pause : {true, false}) {
+    auto o = fresh();
+    auto* command = group->add_subcommand(pause ? "pause-all" : "resume-all",
+                                          pause ? "Nothing becomes due; runs under way go on"
+                                                : "Go on; what is overdue is decided");
+    add_server_option(command, *o);
+    add_json_option(command, *o);
+    on_run(command, ctx, [o, pause, &ctx] {
+      return call(*o, ctx, "POST",
+                  pause ? "/v1/scheduler/jobs/pause" : "/v1/scheduler/jobs/resume");
+    });
+  }
   auto looking = fresh();
   add_one_job(group, ctx, "history", "Show what came of its runs", looking, history)
       ->add_option("-n", looking->count, "How many, newest first")
