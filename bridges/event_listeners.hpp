@@ -17,6 +17,8 @@ namespace lycosa::bridges {
 class event_listener {
 public:
   virtual ~event_listener() = default; ///< stops
+  /// Returns at once; it is about to end, so that several can do so at the same time.
+  virtual void begin_stop() = 0;
   /// Ends within about a second; what is left is handed on once if that works at once. After the
   /// node was stopped it hears of its end too.
   virtual void stop() = 0;
@@ -28,7 +30,9 @@ struct webhook_config {
   std::string types; ///< names with commas; empty = all
   std::vector<std::pair<std::string, std::string>> headers;
   usec timeout = std::chrono::seconds{10};
-  std::size_t batch = 100; ///< most events in one post
+  std::size_t batch = 100;                           ///< most events in one post
+  usec first_pause = std::chrono::milliseconds{100}; ///< after a failed post; doubles with each
+  usec longest_pause = std::chrono::minutes{1};
 };
 
 /// Posts JSON lists of events in their order. A post is repeated, ever more slowly, until it is

@@ -57,6 +57,7 @@ public:
   ~event_pump() override { stop(); }
   event_pump(const event_pump&) = delete;
   event_pump& operator=(const event_pump&) = delete;
+  void begin_stop() override;
   void stop() override;
 
 private:

@@ -26,8 +26,7 @@ class poster {
 public:
   poster(webhook_config config, std::shared_ptr<jobs::executor> sender)
       : config_(std::move(config)), sender_(std::move(sender)),
-        pause_(std::hash<std::string>{}(config_.url), std::chrono::milliseconds{100},
-               std::chrono::minutes{1}) {}
+        pause_(std::hash<std::string>{}(config_.url), config_.first_pause, config_.longest_pause) {}
 
   bool post(const std::vector<actors::hub_event_ptr>& events, event_pump::control& c) {
     const auto body = list_of(events);
