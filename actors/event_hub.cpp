@@ -253,6 +253,10 @@ result<std::uint64_t> event_hub::types_of(std::string_view names) const {
       name.remove_suffix(1);
     if (name.empty()) continue;
     any = true;
+    if (const auto mask = number_in(name); mask && *mask >> known.size() == 0) {
+      out |= *mask;
+      continue;
+    }
     auto bare = name;
     if (bare.size() > 6 && same_letters(bare.substr(0, 6), "EVENT_")) bare.remove_prefix(6);
     const auto found = std::find_if(known.begin(), known.end(),

@@ -104,7 +104,8 @@ public:
   read(event_filter filter, std::optional<std::string_view> after = std::nullopt);
 
   /// The filter for a list of names such as `job_error,JOB_MISSED`; empty = all. A leading `EVENT_`
-  /// and the case do not matter. The error is about the field `types` and tells the known names.
+  /// and the case do not matter; a number stands for its bits, as APScheduler's masks. The error is
+  /// about the field `types` and tells the known names.
   [[nodiscard]] result<std::uint64_t> types_of(std::string_view names) const;
 
   /// Readers come to their end after what is held.

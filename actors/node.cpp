@@ -6,6 +6,7 @@
 #include "actors/job_events.hpp"
 #include "actors/local_jobs.hpp"
 #include "actors/log.hpp"
+#include "actors/project_events.hpp"
 #include "actors/registry.hpp"
 #include "actors/scatter.hpp"
 #include "actors/shard_reader.hpp"
@@ -54,7 +55,7 @@ public:
   local_node(const node_config& config, std::unique_ptr<storage::data_dir> data)
       : data_(std::move(data)),
         events_(std::make_unique<event_hub>(
-            jobs::event_names(),
+            all_event_types(),
             static_cast<std::uint64_t>(time_->now().wall.time_since_epoch().count() / 1000),
             config.events)),
         system_(configure(config)) {}
@@ -260,6 +261,7 @@ result<void> local_node::start(const node_config& config) {
   const auto n = data_->shards.size();
   project_environment env;
   env.time = time_;
+  env.events = events_.get();
   env.processing_timeout = config.processing_timeout;
   env.inqueue_limit = config.inqueue_limit;
   env.active_tasks = config.active_tasks;

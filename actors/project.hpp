@@ -12,9 +12,12 @@
 
 namespace lycosa::actors {
 
+class event_hub;
+
 /// What every project actor of a node is given.
 struct project_environment {
   clock_ptr time;
+  event_hub* events = nullptr; ///< outlives the actors; null = nobody listens
   std::vector<shard_writer_actor> writers;
   std::vector<shard_reader_actor> readers;
   std::vector<std::uint64_t> epochs; ///< of the shards, for lease tokens

@@ -1,4 +1,5 @@
 #include "actors/log.hpp"
+#include "actors/project_events.hpp"
 #include "actors/project_state.hpp"
 
 /// What a project counts, and the pause of one whose crawls all fail. Both are told of what was
@@ -22,16 +23,19 @@ void project_state::counted(const lycosa::report& r, report_outcome what, instan
   if (what == report_outcome::superseded) return;
   const bool was = pause_.paused();
   pause_.record(what == report_outcome::done || what == report_outcome::recrawl, at.mono);
-  if (!was && pause_.paused())
-    log_of("scheduler")
-        ->warn("project {}: paused, its last crawls all failed; tried again in {} s", facts_->name,
-               std::chrono::duration_cast<std::chrono::seconds>(env_.pause.pause_time).count());
+  if (was || !pause_.paused()) return;
+  log_of("scheduler")
+      ->warn("project {}: paused, its last crawls all failed; tried again in {} s", facts_->name,
+             std::chrono::duration_cast<std::chrono::seconds>(env_.pause.pause_time).count());
+  tell(env_.events, project_event_kind::paused, *facts_, at.wall,
+       std::to_string(pause_.failures()) + " crawls failed in a row");
 }
 
 void project_state::look_at_pause(instant at) {
   const bool was = pause_.paused();
-  if (pause_.advance(at.mono) && was)
-    log_of("scheduler")->info("project {}: tried again after its pause", facts_->name);
+  if (!pause_.advance(at.mono) || !was) return;
+  log_of("scheduler")->info("project {}: tried again after its pause", facts_->name);
+  tell(env_.events, project_event_kind::resumed, *facts_, at.wall, "its pause is over");
 }
 
 std::string project_state::pause_text(wall_time until) const {
@@ -47,6 +51,8 @@ std::string project_state::pause_text(wall_time until) const {
 
 void project_state::resume() {
   if (pause_.now() == pause_rule::state::running) return;
+  if (pause_.paused())
+    tell(env_.events, project_event_kind::resumed, *facts_, now().wall, "by request");
   pause_.resume();
   hungry_ = false;
   settle_down();

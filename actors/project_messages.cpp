@@ -1,4 +1,5 @@
 #include "actors/log.hpp"
+#include "actors/project_events.hpp"
 #include "actors/project_state.hpp"
 #include "core/messages/crawl_config.hpp"
 #include "core/messages/info_reply.hpp"
@@ -188,9 +189,9 @@ void project_state::queue_on_finished() {
 void project_state::queued_on_finished(const submit_op& op) {
   finishing_.reset();
   if (op.failure || op.outcomes.empty() || !op.outcomes.front().error.empty())
-    drain_.again(); // tried again as long as the project stays dry
-  else
-    finished_key_ = op.outcomes.front().key;
+    return drain_.again(); // tried again as long as the project stays dry
+  finished_key_ = op.outcomes.front().key;
+  tell(env_.events, project_event_kind::finished, *facts_, now().wall);
 }
 
 } // namespace lycosa::actors

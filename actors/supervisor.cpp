@@ -2,6 +2,7 @@
 
 #include "actors/counting.hpp"
 #include "actors/log.hpp"
+#include "actors/project_events.hpp"
 #include "core/counter_line.hpp"
 
 #include <algorithm>
@@ -56,6 +57,7 @@ public:
       auto& p = start(op->record);
       publish(p);
       log()->info("project {}: made, {}", p.facts->name, to_string(p.facts->status));
+      tell(project_event_kind::added, *p.facts);
       answer(op, p);
     } else {
       auto& p = projects_.at(op->record.id);
@@ -63,6 +65,7 @@ public:
       if (p.actor) self_->send(p.actor, p.facts);
       if (p.actor && op->patch.status) self_->send(p.actor, resume_atom_v);
       publish(p);
+      tell(project_event_kind::modified, *p.facts);
       answer(op, p);
     }
     arm_deletion();
@@ -79,6 +82,7 @@ public:
     } else {
       auto& p = projects_.at(op->record.id);
       config_.projects->erase(op->name);
+      tell(project_event_kind::removed, *p.facts);
       drop(p);
       log()->info("project {}: being deleted", op->name);
       // Asked after drop_atom: the answer is what is left to delete, and nothing runs any more.
@@ -158,6 +162,7 @@ public:
     if (project.restarts > config_.exception_limit) {
       project.failed = "it failed " + std::to_string(project.restarts) + " times: " + reason;
       log()->error("project {}: given up: {}", project.facts->name, project.failed);
+      tell(project_event_kind::given_up, *project.facts, project.failed);
     } else {
       log()->error("project {}: failed ({}), restart {} of {}", project.facts->name, reason,
                    project.restarts, config_.exception_limit);
@@ -213,6 +218,11 @@ private:
   using queued_op = std::variant<change_project_ptr, drop_project_ptr>;
 
   static std::shared_ptr<spdlog::logger> log() { return log_of("scheduler"); }
+
+  void tell(project_event_kind what, const project_record& about, std::string why = {}) {
+    const auto& env = config_.environment;
+    actors::tell(env.events, what, about, env.time->now().wall, std::move(why));
+  }
 
   void enqueue(std::string name, queued_op op) {
     if (draining_) return; // its promise answers `unavailable`

@@ -30,6 +30,10 @@ std::string to_line(const stream_event& e) {
            + printable(found->is_string() ? found->get<std::string>() : found->dump());
   };
   add(o, "job_id", "");
+  add(o, "project", "");
+  add(o, "status", "status=");
+  add(o, "count", "count=");
+  add(o, "reason", "");
   add(o, "alias", "");
   add(o, "missing", "missing=");
   if (o.contains("earlier_run")) out += "  events of the node's earlier run are missing";
@@ -79,7 +83,7 @@ void add_events(CLI::App& app, context& ctx) {
   command->add_option("--job", o->job, "Only those about this job")->type_name("ID");
   command->add_option("--project", o->project, "Only those about this project")->type_name("NAME");
   command
-      ->add_option("--after", o->after,
+      ->add_option("--since,--after", o->after,
                    "Begin after the event with this id; 0: with the oldest the node holds")
       ->type_name("ID");
   command->add_option("-n", o->count, "End after so many events; 0: go on until Ctrl-C")
@@ -91,7 +95,7 @@ void add_events(CLI::App& app, context& ctx) {
                   "was; what the node\nholds no more is told as a GAP. docs/events.md has every "
                   "event.\n\nExamples:\n"
                   "  lycosa events --types job_error,job_missed,job_lost\n"
-                  "  lycosa events --job backup --after 0 --json");
+                  "  lycosa events --job backup --since 0 --json");
   on_run(command, ctx, [o, &ctx] { return events(*o, ctx); });
 }
 

@@ -17,7 +17,7 @@ namespace {
 struct job_options : server_options {
   std::string id, file, reason, time, changes, from, to, trigger;
   std::uint64_t count = 10;
-  bool catch_up = false, replace = false;
+  bool catch_up = false, replace = false, all = false;
 };
 
 std::string path_of(const std::string& id) {
@@ -232,8 +232,18 @@ void add_job(CLI::App& app, context& ctx) {
   add_one_job(group, ctx, "run", "Run a job now", fresh(), [](const job_options& o, context& c) {
     return call(o, c, "POST", path_of(o.id) + "/run");
   });
-  add_one_job(group, ctx, "rm", "Remove a job and its history", fresh(),
-              [](const job_options& o, context& c) { return call(o, c, "DELETE", path_of(o.id)); });
+  auto removing = fresh();
+  auto* removes =
+      group->add_subcommand("rm", "Remove a job and its history, or with --all every job");
+  auto* which = removes->add_option("ID", removing->id);
+  removes->add_flag("--all", removing->all, "Every job")->excludes(which);
+  add_server_option(removes, *removing);
+  add_json_option(removes, *removing);
+  on_run(removes, ctx, [removing, &ctx] {
+    const auto& o = *removing;
+    if (!o.all && o.id.empty()) return ctx.complain({bad_input, "ID", "required, or --all"});
+    return call(o, ctx, "DELETE", o.all ? "/v1/jobs?confirm=all" : path_of(o.id));
+  });
   auto filling = fresh();
   auto* fills = add_one_job(group, ctx, "backfill", "Run the times of a range that has passed",
                             filling, [](const job_options& o, context& c) {

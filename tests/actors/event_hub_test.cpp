@@ -153,6 +153,8 @@ TEST_F(hub_test, the_json_of_an_event_is_made_once) {
 TEST_F(hub_test, names_of_types_are_forgiving_but_not_guessed) {
   EXPECT_EQ(hub.types_of(""), ~std::uint64_t{0});
   EXPECT_EQ(hub.types_of("a, EVENT_JOB_ERROR"), 0b101U);
+  EXPECT_EQ(hub.types_of("2,a"), 0b11U);
+  EXPECT_FALSE(hub.types_of("8")); // there are three
   const auto bad = hub.types_of("A,job_eror");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().what, "types");

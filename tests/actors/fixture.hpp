@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/dispatcher.hpp"
+#include "actors/project_events.hpp"
 #include "actors/registry.hpp"
 #include "actors/shard_reader.hpp"
 #include "actors/shard_writer.hpp"
@@ -55,6 +56,7 @@ protected:
     projects = std::make_shared<registry>();
     project_environment env;
     env.time = time;
+    env.events = &hub;
     env.processing_timeout = o.processing_timeout;
     env.inqueue_limit = o.inqueue_limit;
     env.loading = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -268,6 +270,7 @@ protected:
   std::shared_ptr<manual_clock> time =
       std::make_shared<manual_clock>(wall_time{std::chrono::seconds{1'700'000'000}});
   std::unique_ptr<storage::data_dir> data;
+  event_hub hub{all_event_types(), 1};
   std::unique_ptr<caf::actor_system_config> config;
   std::unique_ptr<caf::actor_system> system;
   caf::scheduler::test_coordinator* scheduler = nullptr;

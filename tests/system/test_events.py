@@ -193,10 +193,23 @@ class Events(NodeTest):
         self.assertEqual(json.loads(out.stdout), {"runs": 2})
         self.assertEqual(stream.next()[2]["run"]["cause"], "backfill")
 
+    def test_a_project_is_followed_by_its_name(self):
+        stream = self.follow("?project=followed")
+        run = lambda **fields: self.client.put_project("followed", **fields)
+        run(status="STOP")
+        self.project()
+        run(status="RUNNING")
+        self.client.drop_project("followed")
+        seen = [stream.next() for _ in range(3)]
+        self.assertEqual([e[1] for e in seen],
+                         ["PROJECT_ADDED", "PROJECT_MODIFIED", "PROJECT_REMOVED"])
+        self.assertEqual({e[2]["project"] for e in seen}, {"followed"})
+        self.assertEqual(seen[1][2]["status"], "RUNNING")
+
     def test_the_command_line_follows(self):
         self.job("cli", "false")
         run_job(self.node, "cli")
-        follow = Follow(self, "--job", "cli", "--types", "job_error", "--after", "0", "-n", "2",
+        follow = Follow(self, "--job", "cli", "--types", "job_error", "--since", "0", "-n", "2",
                         "--server", self.node.url)
         self.assertEqual(follow.next()["run"]["exit_code"], 1)
         run_job(self.node, "cli")
@@ -207,6 +220,17 @@ class Events(NodeTest):
         self.assertIn("JOB_ERROR", out.stderr)
         out = lycosa("job", "reschedule", "cli", "every 90s", "--server", self.node.url)
         self.assertEqual(json.loads(out.stdout)["trigger"]["type"], "interval")
+
+
+    def test_all_jobs_are_removed_from_the_command_line(self):
+        stream = self.follow("?types=256")  # APScheduler's EVENT_ALL_JOBS_REMOVED
+        add_job(self.node, "gone")
+        out = lycosa("job", "rm", "--server", self.node.url)
+        self.assertEqual(out.returncode, 2)
+        out = lycosa("job", "rm", "--all", "--json", "--server", self.node.url)
+        self.assertGreaterEqual(json.loads(out.stdout)["removed"], 1)
+        self.assertEqual(stream.next()[1], "ALL_JOBS_REMOVED")
+        self.assertEqual(self.client.call("GET", "/v1/jobs")["jobs"], [])
 
 
 class Listeners(unittest.TestCase):
@@ -298,6 +322,12 @@ class Listeners(unittest.TestCase):
         self.assertEqual([e["id"] for e in late.events()], [e["id"] for e in good.events()])
         self.assertEqual(node.stop(), 0)
         self.assertEqual(good.types()[-1], "SCHEDULER_SHUTDOWN")
+        before = len(good.events())
+        node.start()
+        until(lambda: "SCHEDULER_STARTED" in good.types()[before:], "to be told of the next start")
+        epochs = [e["id"].split("-")[0] for e in good.events()]
+        self.assertEqual(epochs, sorted(epochs))
+        self.assertEqual(len(set(epochs)), 2)
 
     def test_the_log_has_what_was_asked_for(self):
         node = self.node('events.log="job_error"', 'log.format="json"')
@@ -341,7 +371,7 @@ class Listeners(unittest.TestCase):
         self.addCleanup(node.close)
         node.start()
         add_job(node, "a")
-        follow = Follow(self, "--types", "scheduler_started,job_removed", "--after", "0",
+        follow = Follow(self, "--types", "scheduler_started,job_removed", "--since", "0",
                         "--server", node.url)
         self.assertEqual(follow.next()["type"], "SCHEDULER_STARTED")
         node.restart()
