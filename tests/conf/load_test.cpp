@@ -105,6 +105,35 @@ TEST_F(load_test, the_retry_table_is_replaced_as_a_whole) {
   EXPECT_EQ(policy.otherwise, 24h);
 }
 
+TEST_F(load_test, executors_of_jobs_are_a_table_and_the_default_is_always_there) {
+  auto c = good(request("[jobs]\nhistory_count = 5\nhistory_age = \"2d\"\n"
+                        "[jobs.executors]\nheavy = { concurrency = 2 }\n"));
+  EXPECT_EQ(c.values.jobs.history_count, 5u);
+  EXPECT_EQ(c.values.jobs.history_age, 48h);
+  EXPECT_EQ(c.values.jobs.executors,
+            (executor_map{{"default", {10, 10'000}}, {"heavy", {2, 10'000}}}));
+  const auto refused = [&](const std::string& table) {
+    auto r = request();
+    r.sets = {"jobs.executors=" + table};
+    return bad(r)[0];
+  };
+  EXPECT_THAT(refused("{ a = { concurrency = 0 } }"), HasSubstr("a.concurrency: must be 1"));
+  EXPECT_THAT(refused("{ a = { speed = 1 } }"), HasSubstr("a.speed: an executor has"));
+  EXPECT_THAT(refused("{ a = 3 }"), HasSubstr("jobs.executors: "));
+  EXPECT_THAT(refused("[1]"), HasSubstr("jobs.executors: "));
+}
+
+TEST_F(load_test, webhooks_are_tables_by_name) {
+  auto c = good(request("[events]\nbuffer = 5\nbuffer_size = \"1MiB\"\n"
+                        "webhooks = { ops = \"https://example.org/\" }\n"
+                        "webhook_types = { ops = \"job_error\" }\n"));
+  EXPECT_EQ(c.values.events.buffer, 5u);
+  EXPECT_EQ(c.values.events.buffer_size.count, 1U << 20U);
+  EXPECT_EQ(c.values.events.webhooks.at("ops"), "https://example.org/");
+  EXPECT_EQ(c.values.events.webhook_types.at("ops"), "job_error");
+  EXPECT_THAT(bad(request("[events]\nbuffer = 0\n"))[0], HasSubstr("events.buffer: "));
+}
+
 TEST_F(load_test, a_value_that_is_not_toml_is_taken_as_text) {
   auto r = request();
   r.sets = {"node.name=east-1", "node.data=/var/lib/ly cosa", "storage.commit_interval=5ms"};
