@@ -1,108 +1,36 @@
-#include "cli/client.hpp"
-#include "cli/commands.hpp"
+#include "cli/job_cmd.hpp"
+
+#include "cli/job_toml.hpp"
 #include "cli/table.hpp"
 #include "core/triggers/json.hpp"
 
-#include <fstream>
-#include <istream>
-#include <iterator>
 #include <memory>
 #include <ostream>
-#include <sstream>
 
 namespace lycosa::cli {
 
 namespace {
 
 struct job_options : server_options {
-  std::string id, file, reason, time, changes, from, to, trigger;
+  std::string id, reason, time, changes, from, to, trigger, format;
   std::uint64_t count = 10;
-  bool catch_up = false, replace = false, all = false;
+  bool catch_up = false, all = false;
 };
 
 std::string path_of(const std::string& id) {
   return "/v1/jobs/" + url_encode(id);
 }
 
-std::string text_of(const json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return "-";
-  if (found->is_string()) {
-    const auto text = printable(found->get<std::string>());
-    return text.empty() ? "-" : text;
-  }
-  return printable(found->dump());
-}
-
-outcome<std::string> read_all(const std::string& file, context& ctx) {
-  if (file == "-") return std::string{std::istreambuf_iterator<char>(ctx.in), {}};
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return tl::unexpected(failure{bad_input, file, "cannot be read"});
-  return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
-/// The jobs of a text: one object, a list of them, or one a line.
-outcome<std::vector<json>> jobs_in(const std::string& text, const std::string& file) {
-  auto whole = json::parse(text, nullptr, false);
-  std::vector<json> jobs;
-  if (whole.is_object()) {
-    jobs.push_back(std::move(whole));
-  } else if (whole.is_array()) {
-    for (auto& job : whole)
-      jobs.push_back(std::move(job));
-  } else {
-    std::istringstream lines(text);
-    std::string line;
-    for (std::size_t number = 1; std::getline(lines, line); ++number) {
-      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-      auto job = json::parse(line, nullptr, false);
-      if (!job.is_object())
-        return tl::unexpected(failure{bad_input, file + ":" + std::to_string(number),
-                                      "is not a JSON object, and the whole is no JSON"});
-      jobs.push_back(std::move(job));
-    }
-  }
-  if (jobs.empty()) return tl::unexpected(failure{bad_input, file, "holds no job"});
-  return jobs;
-}
-
-int add(const job_options& o, context& ctx) {
-  auto text = read_all(o.file, ctx);
-  if (!text) return ctx.complain(text.error());
-  auto jobs = jobs_in(*text, o.file);
-  if (!jobs) return ctx.complain(jobs.error());
-  client server{o.url};
-  int code = done;
-  for (auto& job : *jobs) {
-    if (o.replace && job.is_object()) job["replace_existing"] = true;
-    auto answer = server.call_json("POST", "/v1/jobs",
-                                   job.dump(-1, ' ', false, json::error_handler_t::replace));
-    if (!answer) {
-      const auto id = job.is_object() ? job.value("id", std::string{"job"}) : std::string{"job"};
-      if (answer.error().code == unreachable) return ctx.complain(answer.error());
-      code = ctx.complain(failure{answer.error().code, printable(id), answer.error().why});
-      continue;
-    }
-    ctx.out << text_of(*answer, "id") << ": next run " << text_of(*answer, "next_run_time") << '\n';
-  }
-  ctx.out << std::flush;
-  return code;
-}
-
 int list(const job_options& o, context& ctx) {
   client server{o.url};
   table t{{{"id"}, {"next run"}, {"state"}, {"trigger"}}};
-  auto all = json::array();
-  std::string cursor;
-  do {
-    auto page = server.call_json(
-        "GET", "/v1/jobs?limit=1000" + (cursor.empty() ? "" : "&after=" + url_encode(cursor)));
-    if (!page) return ctx.complain(page.error());
-    for (auto& job : (*page)["jobs"])
-      all.push_back(std::move(job));
-    const auto next = page->find("next");
-    cursor = next != page->end() && next->is_string() ? next->get<std::string>() : std::string{};
-  } while (!cursor.empty());
+  const auto listed = list_jobs(server);
+  if (!listed) return ctx.complain(listed.error());
+  const auto& all = *listed;
+  if (o.format == "toml") {
+    ctx.out << jobs_to_toml(all) << std::flush;
+    return done;
+  }
   if (o.json) {
     ctx.out << all.dump() << '\n' << std::flush;
     return done;
@@ -175,23 +103,37 @@ CLI::App* add_one_job(CLI::App* group, context& ctx, const char* name, const cha
 
 } // namespace
 
+std::string text_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return "-";
+  if (found->is_string()) {
+    const auto text = printable(found->get<std::string>());
+    return text.empty() ? "-" : text;
+  }
+  return printable(found->dump());
+}
+
+outcome<json> list_jobs(client& server) {
+  auto all = json::array();
+  std::string cursor;
+  do {
+    auto page = server.call_json(
+        "GET", "/v1/jobs?limit=1000" + (cursor.empty() ? "" : "&after=" + url_encode(cursor)));
+    if (!page) return tl::unexpected(page.error());
+    for (auto& job : (*page)["jobs"])
+      all.push_back(std::move(job));
+    const auto next = page->find("next");
+    cursor = next != page->end() && next->is_string() ? next->get<std::string>() : std::string{};
+  } while (!cursor.empty());
+  return all;
+}
+
 void add_job(CLI::App& app, context& ctx) {
   auto* group = app.add_subcommand("job", "Commands, requests and tasks on a timetable");
   group->require_subcommand(1);
 
-  auto adding = std::make_shared<job_options>();
-  auto* adds = group->add_subcommand("add", "Add the jobs of a file");
-  adds->add_option("FILE", adding->file, "JSON: one job, a list, or one a line; - = standard input")
-      ->required();
-  adds->add_flag("--replace", adding->replace, "Replace jobs whose ids are there already");
-  add_server_option(adds, *adding);
-  adds->footer(
-      "Examples:\n"
-      "  lycosa job add examples/jobs/nightly-backup.json\n"
-      "  echo '{\"id\":\"hello\",\"trigger\":{\"type\":\"interval\",\"minutes\":5},\n"
-      "         \"action\":{\"type\":\"command\",\"argv\":[\"echo\",\"hello\"]}}' | lycosa job "
-      "add -");
-  on_run(adds, ctx, [adding, &ctx] { return add(*adding, ctx); });
+  add_job_adding(group, ctx);
+  add_crontab_import(group, ctx);
 
   auto listing = std::make_shared<job_options>();
   auto* lists = group->add_subcommand("ls", "List all jobs");
@@ -200,7 +142,10 @@ void add_job(CLI::App& app, context& ctx) {
   on_run(lists, ctx, [listing, &ctx] { return list(*listing, ctx); });
 
   auto exporting = std::make_shared<job_options>();
-  auto* exports = group->add_subcommand("export", "Print all jobs as JSON, for job add");
+  auto* exports = group->add_subcommand("export", "Print all jobs, for job add");
+  exports->add_option("--format", exporting->format, "json or toml")
+      ->check(CLI::IsMember({"json", "toml"}))
+      ->default_val("json");
   add_server_option(exports, *exporting);
   exporting->json = true;
   on_run(exports, ctx, [exporting, &ctx] { return list(*exporting, ctx); });

@@ -52,6 +52,26 @@ std::uint64_t seed_of(std::string_view id) {
   return h;
 }
 
+namespace {
+
+/// How the job's trigger is to be compiled; puts the job's jitter into the spec.
+result<trigger::compile_options> options_of(const job& j, trigger::spec& spec) {
+  trigger::compile_options options;
+  options.seed = seed_of(j.id);
+  options.anchor = j.created;
+  options.default_zone = trigger::zone::local();
+  if (!j.timezone.empty()) {
+    auto zone = trigger::zone::find(j.timezone);
+    if (!zone) return fail(errc::invalid_argument, "timezone", zone.error().why);
+    options.default_zone = *zone;
+  }
+  if (j.jitter > usec::zero() && !spec.fields.contains("jitter"))
+    spec.fields.emplace("jitter", trigger::duration_text(j.jitter));
+  return options;
+}
+
+} // namespace
+
 result<void> compile_trigger(job& j) {
   const auto under_trigger = [](error e) {
     if (e.what.empty())
@@ -64,23 +84,22 @@ result<void> compile_trigger(job& j) {
   };
   auto spec = trigger::parse_json(j.trigger_json);
   if (!spec) return under_trigger(spec.error());
-  trigger::compile_options options;
-  options.seed = seed_of(j.id);
-  options.anchor = j.created;
-  options.default_zone = trigger::zone::local();
-  if (!j.timezone.empty()) {
-    auto zone = trigger::zone::find(j.timezone);
-    if (!zone) return fail(errc::invalid_argument, "timezone", zone.error().why);
-    options.default_zone = *zone;
-  }
-  if (j.jitter > usec::zero() && !spec->fields.contains("jitter"))
-    spec->fields.emplace("jitter", trigger::duration_text(j.jitter));
-  auto compiled = trigger::compile(*spec, options);
+  auto options = options_of(j, *spec);
+  if (!options) return tl::unexpected(options.error());
+  auto compiled = trigger::compile(*spec, *options);
   if (!compiled && j.jitter > usec::zero() && compiled.error().what == "jitter")
     return fail(errc::invalid_argument, "jitter", compiled.error().why);
   if (!compiled) return under_trigger(compiled.error());
   j.trigger = std::move(*compiled);
   return {};
+}
+
+std::string explain_trigger(const job& j) {
+  auto spec = trigger::parse_json(j.trigger_json);
+  if (!spec) return spec.error().text();
+  const auto options = options_of(j, *spec);
+  const auto words = options ? trigger::explain(*spec, *options) : tl::unexpected(options.error());
+  return words ? *words : words.error().text();
 }
 
 } // namespace lycosa::jobs

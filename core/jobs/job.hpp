@@ -86,4 +86,8 @@ struct job_patch {
 /// e.g. `trigger.hour`.
 [[nodiscard]] result<void> compile_trigger(job& j);
 
+/// What the job's trigger means, in words, with its zone and jitter. For a job whose trigger is
+/// compiled.
+[[nodiscard]] std::string explain_trigger(const job& j);
+
 } // namespace lycosa::jobs
