@@ -14,13 +14,12 @@ constexpr usec longest_wait = std::chrono::minutes{1};
 constexpr usec clock_step = std::chrono::seconds{1};
 constexpr usec retry_commit = std::chrono::seconds{1};
 constexpr usec sweep_interval = std::chrono::minutes{10};
-constexpr std::size_t sweep_page = 10'000;
 
 } // namespace
 
 job_keeper::job_keeper(jobs_actor::pointer self, job_keeper_config config)
-    : self_(self), config_(std::move(config)), store_(*config_.store),
-      engine_(config_.settings.limits) {
+    : self_(self), config_(std::move(config)), store_(*config_.store, config_.settings.history),
+      engine_(config_.settings.limits, store_) {
   const auto t = config_.time->now();
   clock_offset_ = t.wall.time_since_epoch() - t.mono.time_since_epoch();
   next_sweep_ = t.mono;
@@ -42,10 +41,11 @@ job_keeper::job_keeper(jobs_actor::pointer self, job_keeper_config config)
 
 result<void> job_keeper::load() {
   engine_.listen(config_.events->wanted());
-  auto stored = store_.load();
+  auto stored = store_.open();
   if (!stored) return tl::unexpected(stored.error());
-  for (auto& j : stored->jobs)
-    engine_.restore(std::move(j));
+  for (auto& [id, place] : stored->jobs)
+    engine_.restore(std::move(id), place);
+  engine_.warm_up();
   const auto t = now();
   for (auto& r : stored->open_runs)
     engine_.restore(std::move(r), t);
@@ -85,6 +85,31 @@ result<void> job_keeper::check_free(const std::string& id) const {
   return fail(errc::corrupt, id, "a job with this id is stored but cannot be read");
 }
 
+tl::unexpected<error> job_keeper::missing(const std::string& id) const {
+  if (auto ok = check_free(id); !ok) return tl::unexpected<error>(ok.error());
+  return fail(errc::not_found, id, "no such job");
+}
+
+result<std::vector<jobs::run_record>> job_keeper::runs(const std::string& id, std::uint64_t before,
+                                                       std::size_t limit) {
+  auto ended = store_.runs(id, before, limit, now());
+  if (!ended) return ended;
+  std::map<std::uint64_t, jobs::run_record, std::greater<>> all;
+  for (auto& r : *ended)
+    all[r.number] = std::move(r);
+  const auto& decided = engine_.pending().runs; // ended, and about to be stored
+  for (auto i = decided.lower_bound({id, 0}); i != decided.end() && i->first.first == id; ++i)
+    all[i->second.number] = i->second;
+  for (auto& r : engine_.open_runs(id))
+    all[r.number] = std::move(r);
+  std::vector<jobs::run_record> out;
+  for (auto& [number, r] : all) {
+    if (out.size() == limit) break;
+    if (before == 0 || number < before) out.push_back(std::move(r));
+  }
+  return out;
+}
+
 void job_keeper::call(job_call& c) {
   if (ended_) return;
   engine_.listen(config_.events->wanted());
@@ -98,7 +123,7 @@ void job_keeper::wake() {
   engine_.listen(config_.events->wanted());
   check_clock();
   engine_.advance(now());
-  forget_old();
+  sweep();
   ask_flush();
 }
 
@@ -118,18 +143,15 @@ void job_keeper::check_clock() {
     log_of("jobs")->info("time zones have changed; jobs are planned again");
     engine_.zones_changed(t.wall);
   }
-  if (age_cursor_.empty()) age_cursor_ = "r";
+  sweeping_ = true;
 }
 
-/// A page of runs at a time, so that a long history holds nobody up.
-void job_keeper::forget_old() {
-  if (age_cursor_.empty() || config_.settings.history_age <= usec::zero()) return;
-  auto old = store_.ended_before(now() - config_.settings.history_age, age_cursor_, sweep_page);
-  if (!old) {
-    age_cursor_.clear();
-    return;
-  }
-  aged_.insert(aged_.end(), old->begin(), old->end());
+/// A piece of the history at a time, so that a long one holds nobody up.
+void job_keeper::sweep() {
+  if (auto more = store_.sweep(now()))
+    sweeping_ = *more;
+  else
+    sweeping_ = false;
 }
 
 void job_keeper::ask_flush() {
@@ -138,20 +160,21 @@ void job_keeper::ask_flush() {
 
 bool job_keeper::store_pending() {
   const auto& e = engine_.pending();
-  if (!e.stores() && aged_.empty()) return true;
+  if (!e.stores() && !sweeping_) return true;
   storage::job_batch batch;
   batch.erased.assign(e.erased.begin(), e.erased.end());
   batch.jobs.reserve(e.jobs.size());
   for (const auto& id : e.jobs)
-    if (const auto* j = engine_.find(id)) batch.jobs.push_back(*j);
+    if (const auto* j = engine_.find(id)) batch.jobs.push_back(j);
+  batch.places.reserve(e.places.size());
+  for (const auto& id : e.places)
+    if (!e.jobs.contains(id))
+      if (const auto* j = engine_.find(id)) batch.places.push_back(j);
   batch.runs.reserve(e.runs.size());
   for (const auto& [key, r] : e.runs)
-    batch.runs.push_back(r);
-  batch.forgotten = e.forgotten;
-  batch.forgotten.insert(batch.forgotten.end(), aged_.begin(), aged_.end());
+    batch.runs.push_back(&r);
   const auto done = store_.commit(batch);
   if (done) {
-    aged_.clear();
     failing_ = false;
     return true;
   }
@@ -175,6 +198,12 @@ void job_keeper::flush() {
     return;
   }
   auto e = engine_.take();
+  engine_.rest();
+  for (const auto& [id, why] : e.unreadable) {
+    log_of("jobs")->error("job {} cannot be read; it is left as it is and does not run: {}", id,
+                          why.text());
+    unreadable_.push_back(id);
+  }
   count(e);
   config_.events->publish(std::move(e.events));
   for (auto& request : e.starts)
@@ -248,7 +277,7 @@ void job_keeper::start(jobs::run_request request) {
 void job_keeper::arm() {
   const auto t = config_.time->now();
   usec wait = longest_wait;
-  if (!age_cursor_.empty()) wait = std::chrono::milliseconds{100};
+  if (sweeping_) wait = std::chrono::milliseconds{20};
   if (const auto at = engine_.next_wake()) wait = std::clamp(usec{*at - t.wall}, usec{0}, wait);
   const auto at = t.mono + wait;
   if (armed_ && *armed_ <= at) return;
@@ -280,11 +309,9 @@ void job_keeper::finish() {
 
 job_statistics job_keeper::statistics() const {
   auto s = counted_;
-  for (const auto& [id, slot] : engine_.slots()) {
-    s.jobs += 1;
-    s.paused += slot->job.paused;
-    s.finished += slot->job.finished();
-  }
+  s.jobs = engine_.counts().jobs;
+  s.paused = engine_.counts().paused;
+  s.finished = engine_.counts().finished;
   s.running = engine_.running();
   s.queued = engine_.queued();
   s.buffered = engine_.buffered();

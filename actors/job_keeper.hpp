@@ -33,7 +33,6 @@ public:
 
   // -- for calls
   [[nodiscard]] jobs::engine& engine() { return engine_; }
-  [[nodiscard]] storage::job_store& store() { return store_; }
   [[nodiscard]] wall_time now() const { return config_.time->now().wall; }
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] usec stop_wait() const { return config_.settings.stop_wait; }
@@ -46,6 +45,11 @@ public:
   [[nodiscard]] job_statistics statistics() const;
   /// Refuses an id whose stored record cannot be read: writing it would destroy it.
   [[nodiscard]] result<void> check_free(const std::string& id) const;
+  /// Why there is no job of this id: unknown, or unreadable.
+  [[nodiscard]] tl::unexpected<error> missing(const std::string& id) const;
+  /// Runs with numbers below `before` (0 = all), newest first, whether they have ended or not.
+  [[nodiscard]] result<std::vector<jobs::run_record>> runs(const std::string& id,
+                                                           std::uint64_t before, std::size_t limit);
 
 private:
   [[nodiscard]] result<void> load();
@@ -56,7 +60,7 @@ private:
   void start(jobs::run_request request);
   [[nodiscard]] const std::shared_ptr<jobs::executor>& executor_of(const jobs::action& a) const;
   void check_clock();
-  void forget_old();
+  void sweep();
   void count(const jobs::effects& e);
   void finish();
 
@@ -67,8 +71,7 @@ private:
   std::vector<std::function<void(const std::optional<error>&)>> waiting_;
   std::map<jobs::run_key, std::shared_ptr<jobs::executor>> running_;
   std::vector<std::string> unreadable_;
-  std::vector<std::pair<std::string, std::uint64_t>> aged_; ///< runs to forget by age
-  std::string age_cursor_;
+  bool sweeping_ = false; ///< the history holds more that is to be looked at
   job_statistics counted_;
   std::optional<mono_time> armed_;
   usec clock_offset_{0}; ///< wall minus monotonic, as last seen

@@ -37,7 +37,7 @@ struct first_job {
 
 struct job_settings {
   jobs::engine_limits limits;
-  usec history_age = std::chrono::hours{24 * 30}; ///< runs are kept that long; 0 = for ever
+  jobs::history_limits history;
   usec stop_wait = std::chrono::seconds{10};      ///< for runs under way at shutdown
   usec kill_grace = std::chrono::seconds{5};      ///< for them to end after that, when asked to
   job_executors executors;

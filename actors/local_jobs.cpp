@@ -74,7 +74,7 @@ result<std::string> why_at(job_keeper& k, const jobs::job& j, wall_time at) {
   const auto zone = j.trigger.timezone();
   constexpr std::size_t looked_at = 10'000;
   constexpr usec second = std::chrono::seconds{1};
-  auto runs = k.store().runs(j.id, 0, looked_at);
+  auto runs = k.runs(j.id, 0, looked_at);
   if (!runs) return tl::unexpected(runs.error());
   for (const auto& r : *runs)
     if (r.nominal < at + second && at < std::max(r.last, r.nominal) + second) return tell(r, zone);
@@ -127,7 +127,7 @@ void local_jobs::add_all(std::vector<jobs::job> jobs, bool replace,
 void local_jobs::get(std::string id, job_reply<jobs::job> done) {
   ask<jobs::job>(actor_, std::move(done), [id = std::move(id)](job_keeper& k) -> result<jobs::job> {
     if (const auto* j = k.engine().find(id)) return *j;
-    return fail(errc::not_found, id, "no such job");
+    return k.missing(id);
   });
 }
 
@@ -135,14 +135,10 @@ void local_jobs::list(std::string after, std::size_t limit, job_reply<job_page> 
   ask<job_page>(actor_, std::move(done),
                 [after = std::move(after), limit](job_keeper& k) -> result<job_page> {
                   job_page page;
-                  const auto& all = k.engine().slots();
-                  for (auto i = after.empty() ? all.begin() : all.upper_bound(after);
-                       i != all.end(); ++i) {
-                    if (page.jobs.size() == limit) {
-                      if (limit > 0) page.next = page.jobs.back().id;
-                      break;
-                    }
-                    page.jobs.push_back(i->second->job);
+                  page.jobs = k.engine().list(after, limit + 1);
+                  if (page.jobs.size() > limit) {
+                    page.jobs.resize(limit);
+                    if (limit > 0) page.next = page.jobs.back().id;
                   }
                   return page;
                 });
@@ -205,8 +201,8 @@ void local_jobs::runs(std::string id, std::uint64_t before, std::size_t limit,
                       job_reply<run_page> done) {
   ask<run_page>(actor_, std::move(done),
                 [id = std::move(id), before, limit](job_keeper& k) -> result<run_page> {
-                  if (!k.engine().find(id)) return fail(errc::not_found, id, "no such job");
-                  auto found = k.store().runs(id, before, limit);
+                  if (!k.engine().knows(id)) return k.missing(id);
+                  auto found = k.runs(id, before, limit);
                   if (!found) return tl::unexpected(found.error());
                   run_page page;
                   page.runs = std::move(*found);
@@ -220,7 +216,7 @@ void local_jobs::next(std::string id, std::size_t count, job_reply<std::vector<w
   using times = std::vector<wall_time>;
   ask<times>(actor_, std::move(done), [id = std::move(id), count](job_keeper& k) -> result<times> {
     if (const auto* j = k.engine().find(id)) return next_times(*j, count);
-    return fail(errc::not_found, id, "no such job");
+    return k.missing(id);
   });
 }
 
@@ -228,7 +224,7 @@ void local_jobs::why(std::string id, std::optional<wall_time> at, job_reply<std:
   ask<std::string>(actor_, std::move(done),
                    [id = std::move(id), at](job_keeper& k) -> result<std::string> {
                      const auto* j = k.engine().find(id);
-                     if (!j) return fail(errc::not_found, id, "no such job");
+                     if (!j) return k.missing(id);
                      if (at) return why_at(k, *j, *at);
                      return k.engine().why(id, k.now());
                    });

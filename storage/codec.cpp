@@ -3,84 +3,16 @@
 #include "schema/mutation.capnp.h"
 #include "schema/project.capnp.h"
 #include "schema/task.capnp.h"
-
-#include <capnp/message.h>
-#include <capnp/serialize.h>
-#include <kj/io.h>
+#include "storage/capnp_bytes.hpp"
 
 #include <cstring>
 #include <optional>
 
 namespace lycosa::storage {
 
+using namespace bytes;
+
 namespace {
-
-std::int64_t count(wall_time t) {
-  return t.time_since_epoch().count();
-}
-wall_time moment(std::int64_t us) {
-  return wall_time{usec{us}};
-}
-
-// Cap'n Proto's setters want NUL-terminated text; views are not, so the bytes are copied in place.
-void fill(capnp::Text::Builder to, std::string_view from) {
-  if (!from.empty()) std::memcpy(to.begin(), from.data(), from.size());
-}
-void fill(capnp::Data::Builder to, std::string_view from) {
-  if (!from.empty()) std::memcpy(to.begin(), from.data(), from.size());
-}
-std::string_view view(capnp::Text::Reader r) {
-  return {r.begin(), r.size()};
-}
-std::string_view view(capnp::Data::Reader r) {
-  return {reinterpret_cast<const char*>(r.begin()), r.size()};
-}
-
-/// A reader over bytes that are aligned. A record is read once: every word may be visited a few
-/// times at most, whatever a damaged pointer says.
-capnp::FlatArrayMessageReader reader_over(std::span<const std::byte> aligned) {
-  capnp::ReaderOptions options;
-  options.traversalLimitInWords = aligned.size() / sizeof(capnp::word) * 4 + 64;
-  return {kj::arrayPtr(reinterpret_cast<const capnp::word*>(aligned.data()),
-                       aligned.size() / sizeof(capnp::word)),
-          options};
-}
-
-/// Bytes at an aligned address, copied only when they are not.
-class aligned_copy {
-public:
-  explicit aligned_copy(std::span<const std::byte> from) : words_((from.size() + 7) / 8) {
-    if (!from.empty()) std::memcpy(words_.data(), from.data(), from.size());
-    size_ = from.size();
-  }
-  [[nodiscard]] std::span<const std::byte> bytes() const {
-    return {reinterpret_cast<const std::byte*>(words_.data()), size_};
-  }
-
-private:
-  std::vector<std::uint64_t> words_;
-  std::size_t size_ = 0;
-};
-
-template <class F>
-auto guarded(const char* what, F&& decode) -> decltype(decode()) {
-  try {
-    return decode();
-  } catch (const kj::Exception& e) {
-    return fail(errc::corrupt, what, std::string("does not decode: ") + e.getDescription().cStr());
-  } catch (const std::exception& e) {
-    return fail(errc::corrupt, what, std::string("does not decode: ") + e.what());
-  }
-}
-
-std::size_t flat_size(capnp::MessageBuilder& message) {
-  return capnp::computeSerializedSizeInWords(message) * sizeof(capnp::word);
-}
-
-void flat_write(capnp::MessageBuilder& message, std::byte* to, std::size_t size) {
-  kj::ArrayOutputStream out(kj::arrayPtr(reinterpret_cast<kj::byte*>(to), size));
-  capnp::writeMessage(out, message);
-}
 
 bool valid_status(std::uint8_t s) {
   return s >= 1 && s <= 4;
@@ -113,7 +45,6 @@ void task_encoder::encode(const task_ref& ref, const task& t) {
   out.setGeneration(t.generation);
   out.setLastCrawlTime(count(t.lastcrawltime));
   out.setUpdateTime(count(t.updatetime));
-  const auto length = [](std::string_view s) { return static_cast<unsigned>(s.size()); };
   fill(out.initTaskid(length(t.taskid)), t.taskid);
   fill(out.initUrl(length(t.url)), t.url);
   if (!t.fetch.empty()) fill(out.initFetch(length(t.fetch)), t.fetch);
@@ -197,7 +128,6 @@ std::string encode_project(const project_record& p) {
   out.setMinTick(p.min_tick.count());
   out.setQueueLimit(p.queue_limit);
   out.setUpdateTime(count(p.updatetime));
-  const auto length = [](std::string_view s) { return static_cast<unsigned>(s.size()); };
   fill(out.initName(length(p.name)), p.name);
   if (!p.group.empty()) fill(out.initGroup(length(p.group)), p.group);
   if (!p.script.empty()) fill(out.initScript(length(p.script)), p.script);
@@ -215,9 +145,7 @@ std::string encode_project(const project_record& p) {
       table[i++].setDelay(delay.count());
     }
   }
-  std::string bytes(flat_size(message), '\0');
-  flat_write(message, reinterpret_cast<std::byte*>(bytes.data()), bytes.size());
-  return bytes;
+  return flat_text(message);
 }
 
 result<project_record> decode_project(std::string_view bytes) {

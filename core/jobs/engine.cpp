@@ -12,10 +12,13 @@ namespace {
 /// A clock set back by more had been wrong before; by less, times are not run a second time.
 constexpr usec clock_mistake = std::chrono::hours{3};
 
+/// Jobs looked at in one go after zones have changed.
+constexpr int replan_slice = 1000;
+
 } // namespace
 
-engine::engine(engine_limits limits) : limits_(std::move(limits)) {
-  limits_.history_count = std::max(limits_.history_count, 1u);
+engine::engine(engine_limits limits, job_source& source)
+    : limits_(std::move(limits)), source_(source) {
   limits_.catch_up_number = std::max(limits_.catch_up_number, 1u);
   limits_.executors.try_emplace("default");
   for (const auto& [name, l] : limits_.executors) {
@@ -29,33 +32,128 @@ tl::unexpected<error> engine::unknown(std::string_view id) const {
   return fail(errc::not_found, std::string(id), "no such job");
 }
 
-job_slot* engine::slot(std::string_view id) {
-  const auto i = jobs_.find(id);
-  return i == jobs_.end() ? nullptr : i->second.get();
-}
-
-const job* engine::find(std::string_view id) const {
-  const auto i = jobs_.find(id);
-  return i == jobs_.end() ? nullptr : &i->second->job;
-}
-
 engine::pool* engine::find_pool(std::string_view name) {
   const auto i = pools_.find(name);
   return i == pools_.end() ? nullptr : &i->second;
+}
+
+// -- jobs whole and at rest ----------------------------------------------------------------------
+
+job_slot* engine::slot(std::string_view id) {
+  const auto i = jobs_.find(id);
+  return i == jobs_.end() ? nullptr : whole(i);
+}
+
+const job* engine::find(std::string_view id) {
+  const auto* s = slot(id);
+  return s ? &s->job : nullptr;
+}
+
+job_slot& engine::hold(job_index::iterator i, job j) {
+  auto& r = i->second;
+  r.live = std::make_unique<job_slot>();
+  r.live->job = std::move(j);
+  r.live->at = i;
+  used_.push_front(r.live.get());
+  r.live->recency = used_.begin();
+  return *r.live;
+}
+
+job_slot* engine::whole(job_index::iterator i) {
+  auto& r = i->second;
+  if (r.live) {
+    used_.splice(used_.begin(), used_, r.live->recency);
+    return r.live.get();
+  }
+  auto stored = source_.load(i->first);
+  if (stored) return &hold(i, std::move(*stored));
+  out_.unreadable.emplace_back(i->first, stored.error());
+  unplan(i);
+  count(r, std::uint64_t(-1));
+  jobs_.erase(i);
+  return nullptr;
+}
+
+void engine::rest() {
+  if (used_.size() <= limits_.cache) return;
+  // Those with open runs stay; a bound on the looks keeps a busy moment from being slow.
+  const auto excess = used_.size() - limits_.cache;
+  for (auto looks = excess * 2 + 64; looks > 0 && used_.size() > limits_.cache; --looks) {
+    auto* s = used_.back();
+    const auto& id = s->job.id;
+    if (!s->open.empty() || out_.jobs.contains(id) || out_.places.contains(id)) {
+      used_.splice(used_.begin(), used_, s->recency);
+      continue;
+    }
+    used_.pop_back();
+    s->at->second.live.reset();
+  }
+}
+
+void engine::warm_up() {
+  std::vector<job_index::iterator> first;
+  for (auto i = agenda_.begin(); i != agenda_.end() && first.size() < limits_.cache; ++i)
+    first.push_back(*i);
+  if (jobs_.size() <= limits_.cache) {
+    first.clear();
+    for (auto i = jobs_.begin(); i != jobs_.end(); ++i)
+      first.push_back(i);
+  }
+  for (const auto i : first)
+    (void)whole(i);
+}
+
+std::vector<job> engine::list(std::string_view after, std::size_t limit) const {
+  std::vector<job> out;
+  for (auto i = after.empty() ? jobs_.begin() : jobs_.upper_bound(after);
+       i != jobs_.end() && out.size() < limit; ++i) {
+    if (i->second.live)
+      out.push_back(i->second.live->job);
+    else if (auto stored = source_.load(i->first))
+      out.push_back(std::move(*stored));
+  }
+  return out;
+}
+
+void engine::count(const job_rest& r, std::uint64_t by) {
+  counts_.jobs += by;
+  if (r.paused) counts_.paused += by;
+  if (r.finished) counts_.finished += by;
+}
+
+/// Carries over what is held of the job at rest.
+void engine::refresh(job_slot& s) {
+  auto& r = s.at->second;
+  count(r, std::uint64_t(-1));
+  const auto& j = s.job;
+  r.planned = j.next ? j.next->planned() : wall_time::max();
+  r.previous = j.previous.value_or(wall_time::min());
+  r.created = j.created;
+  r.paused = j.paused;
+  r.at_start = j.trigger.at_start();
+  r.run_on_start = j.run_on_start;
+  r.finished = j.finished();
+  count(r, 1);
 }
 
 void engine::changed(const job_slot& s) {
   out_.jobs.insert(s.job.id);
 }
 
-void engine::unplan(job_slot& s) {
-  if (s.job.next) agenda_.erase({s.job.next->planned(), s.order});
+void engine::moved(const job_slot& s) {
+  out_.places.insert(s.job.id);
+}
+
+void engine::unplan(job_index::iterator i) {
+  const auto& r = i->second;
+  if (r.planned != wall_time::max() && !r.paused) agenda_.erase(i);
 }
 
 void engine::plan_at(job_slot& s, std::optional<trigger::fire> next) {
-  unplan(s);
+  unplan(s.at);
   s.job.next = next;
-  if (next && !s.job.paused) agenda_[{next->planned(), s.order}] = &s;
+  refresh(s);
+  if (next && !s.job.paused) agenda_.insert(s.at);
 }
 
 std::optional<trigger::fire> engine::first_fire(const job& j, wall_time now) {
@@ -64,13 +162,20 @@ std::optional<trigger::fire> engine::first_fire(const job& j, wall_time now) {
 
 // -- start ---------------------------------------------------------------------------------------
 
-void engine::restore(job j) {
-  auto s = std::make_unique<job_slot>();
-  s->job = std::move(j);
-  s->order = ++last_order_;
-  const auto next = s->job.next;
-  plan_at(*s, next);
-  jobs_[s->job.id] = std::move(s);
+void engine::restore(std::string id, const job_place& place) {
+  const auto [i, made] = jobs_.try_emplace(std::move(id));
+  if (!made) return;
+  auto& r = i->second;
+  r.planned = place.next ? place.next->planned() : wall_time::max();
+  r.previous = place.previous.value_or(wall_time::min());
+  r.created = place.created;
+  r.order = ++last_order_;
+  r.paused = place.paused;
+  r.at_start = place.at_start;
+  r.run_on_start = place.run_on_start;
+  r.finished = !place.next && !place.at_start;
+  count(r, 1);
+  if (place.next && !place.paused) agenda_.insert(i);
 }
 
 void engine::restore(run_record r, wall_time now) {
@@ -116,10 +221,16 @@ void engine::started(wall_time now) {
       std::erase(waiting, key);
   for (const auto key : waiting)
     submit(key, now);
-  for (auto& [id, s] : jobs_) {
+  std::set<job_slot*> owners;
+  for (const auto& [key, run] : open_)
+    if (run.owner) owners.insert(run.owner);
+  for (auto* s : owners)
     release(*s, now);
-    if (!s->job.paused && (s->job.run_on_start || s->job.trigger.at_start()))
-      admit(*s, {now, now}, run_cause::start, false, now);
+  for (auto i = jobs_.begin(); i != jobs_.end();) {
+    const auto here = i++; // one that cannot be read goes
+    const auto& r = here->second;
+    if (r.paused || (!r.run_on_start && !r.at_start)) continue;
+    if (auto* s = whole(here)) admit(*s, {now, now}, run_cause::start, false, now);
   }
   reap(now);
 }
@@ -136,12 +247,11 @@ result<job> engine::add(job j, bool replace, wall_time now) {
   const auto event = event_kind::job_added;
   if (!old) {
     j.next = first_fire(j, now);
-    auto s = std::make_unique<job_slot>();
-    s->order = ++last_order_;
-    s->job = std::move(j);
-    const auto next = s->job.next;
-    auto& placed = *s;
-    jobs_[s->job.id] = std::move(s);
+    const auto i = jobs_.try_emplace(j.id).first;
+    i->second.order = ++last_order_;
+    counts_.jobs += 1;
+    const auto next = j.next;
+    auto& placed = hold(i, std::move(j));
     plan_at(placed, next);
     changed(placed);
     emit(event, now, placed.job.id);
@@ -162,7 +272,6 @@ result<job> engine::add(job j, bool replace, wall_time now) {
     j.next = first_fire(j, now);
   }
   j.runs = old->job.runs;
-  unplan(*old);
   old->job = std::move(j);
   const auto next = old->job.next;
   plan_at(*old, next);
@@ -182,7 +291,6 @@ result<job> engine::modify(std::string_view id, const job_patch& patch, wall_tim
     patched->previous.reset();
     patched->next = first_fire(*patched, now);
   }
-  unplan(*s);
   s->job = std::move(*patched);
   const auto next = s->job.next;
   plan_at(*s, next);
@@ -198,12 +306,10 @@ result<job> engine::reschedule(std::string_view id, std::string trigger_json, wa
   j.trigger_json = std::move(trigger_json);
   j.created = now;
   if (auto ok = compile_trigger(j); !ok) return tl::unexpected(ok.error());
-  unplan(*s);
   j.paused = false;
   j.pause_reason.clear();
   j.previous.reset();
   s->job = std::move(j);
-  s->job.next.reset();
   plan_at(*s, first_fire(s->job, now));
   changed(*s);
   emit(event_kind::job_modified, now, s->job.id);
@@ -213,9 +319,10 @@ result<job> engine::reschedule(std::string_view id, std::string trigger_json, wa
 result<job> engine::pause(std::string_view id, std::string reason, wall_time now) {
   auto* s = slot(id);
   if (!s) return unknown(id);
-  unplan(*s);
   s->job.paused = true;
   s->job.pause_reason = std::move(reason);
+  const auto next = s->job.next;
+  plan_at(*s, next);
   changed(*s);
   emit(event_kind::job_paused, now, s->job.id);
   emit(event_kind::job_modified, now, s->job.id);
@@ -248,12 +355,25 @@ result<job> engine::resume(std::string_view id, bool catch_up, wall_time now) {
 }
 
 result<void> engine::remove(std::string_view id, wall_time now) {
-  auto* s = slot(id);
-  if (!s) return unknown(id);
-  const std::string name = s->job.id;
-  unplan(*s);
-  buffered_ -= s->buffer.size();
-  for (const auto key : s->open) {
+  const auto i = jobs_.find(id);
+  if (i == jobs_.end()) return unknown(id);
+  const std::string name = i->first;
+  if (i->second.live) abandon(*i->second.live);
+  unplan(i);
+  count(i->second, std::uint64_t(-1));
+  out_.jobs.erase(name);
+  out_.places.erase(name);
+  std::erase_if(out_.runs, [&](const auto& r) { return r.first.first == name; });
+  out_.erased.insert(name);
+  jobs_.erase(i);
+  emit(event_kind::job_removed, now, name);
+  return {};
+}
+
+/// Its job goes: what runs is cancelled, what waits is forgotten.
+void engine::abandon(job_slot& s) {
+  buffered_ -= s.buffer.size();
+  for (const auto key : s.open) {
     auto& run = open_.at(key);
     run.owner = nullptr;
     if (run.record.state == run_state::running) {
@@ -264,19 +384,13 @@ result<void> engine::remove(std::string_view id, wall_time now) {
     std::erase_if(retries_, [&](const auto& r) { return r.second == key; });
     open_.erase(key);
   }
-  out_.jobs.erase(name);
-  std::erase_if(out_.runs, [&](const auto& r) { return r.first.first == name; });
-  std::erase_if(out_.forgotten, [&](const auto& r) { return r.first == name; });
-  out_.erased.insert(name);
-  jobs_.erase(name);
-  emit(event_kind::job_removed, now, name);
-  return {};
+  used_.erase(s.recency);
 }
 
 std::uint64_t engine::remove_all(wall_time now) {
   const auto n = jobs_.size();
   while (!jobs_.empty())
-    (void)remove(jobs_.begin()->second->job.id, now);
+    (void)remove(std::string(jobs_.begin()->first), now);
   emit(event_kind::all_jobs_removed, now, std::string(), n);
   return n;
 }
@@ -294,38 +408,52 @@ void engine::resume_all(wall_time now) {
 // -- time ----------------------------------------------------------------------------------------
 
 void engine::clock_changed(wall_time now) {
-  for (auto& [id, s] : jobs_) {
-    const bool ran_ahead = s->job.previous && *s->job.previous > now + clock_mistake;
-    const bool made_ahead = s->job.created > now + clock_mistake;
+  for (auto i = jobs_.begin(); i != jobs_.end();) {
+    const auto here = i++; // one that cannot be read goes
+    const bool ran_ahead = here->second.previous > now + clock_mistake;
+    const bool made_ahead = here->second.created > now + clock_mistake;
     if (!ran_ahead && !made_ahead) continue;
+    auto* s = whole(here);
+    if (!s) continue;
     if (made_ahead) {
-      unplan(*s);
-      s->job.next.reset();
       s->job.created = now;
       (void)compile_trigger(s->job); // it compiled before
     }
     s->job.previous.reset();
     plan_at(*s, first_fire(s->job, now));
-    changed(*s);
+    moved(*s);
   }
   advance(now);
 }
 
 void engine::zones_changed(wall_time now) {
   advance(now);
-  for (auto& [id, s] : jobs_) {
-    if (!s->job.next) continue;
+  replanned_ = std::string();
+  replan_some(now);
+}
+
+/// A piece at a time, so that a million jobs do not hold up those that are due.
+void engine::replan_some(wall_time now) {
+  auto i = jobs_.upper_bound(*replanned_);
+  for (int n = 0; n < replan_slice && i != jobs_.end(); ++n) {
+    const auto here = i++;
+    replanned_ = here->first;
+    if (here->second.planned == wall_time::max()) continue;
+    auto* s = whole(here);
+    if (!s) continue;
     const auto next = s->job.trigger.plan(s->job.previous, now, seed_of(s->job.id));
     if (next == s->job.next) continue;
     plan_at(*s, next);
-    changed(*s);
+    moved(*s);
   }
+  if (i == jobs_.end()) replanned_.reset();
 }
 
 std::optional<wall_time> engine::next_wake() const {
+  if (replanned_) return wall_time{}; // at once
   if (paused_) return std::nullopt;
   std::optional<wall_time> at;
-  if (!agenda_.empty()) at = agenda_.begin()->first.first;
+  if (!agenda_.empty()) at = (*agenda_.begin())->second.planned;
   if (!retries_.empty() && (!at || retries_.begin()->first < *at)) at = retries_.begin()->first;
   return at;
 }
@@ -334,8 +462,8 @@ std::optional<wall_time> engine::next_wake() const {
 
 std::vector<run_record> engine::open_runs(std::string_view id) const {
   std::vector<run_record> out;
-  if (const auto i = jobs_.find(id); i != jobs_.end())
-    for (const auto key : i->second->open)
+  if (const auto i = jobs_.find(id); i != jobs_.end() && i->second.live)
+    for (const auto key : i->second.live->open)
       out.push_back(open_.at(key).record);
   return out;
 }
@@ -354,10 +482,10 @@ std::size_t engine::queued() const {
   return n;
 }
 
-std::string engine::why(std::string_view id, wall_time now) const {
-  const auto i = jobs_.find(id);
-  if (i == jobs_.end()) return "there is no such job";
-  const auto& s = *i->second;
+std::string engine::why(std::string_view id, wall_time now) {
+  const auto* found = slot(id);
+  if (!found) return "there is no such job";
+  const auto& s = *found;
   const auto& j = s.job;
   const auto text = [&](wall_time t) { return trigger::to_iso(t, j.trigger.timezone()); };
   std::string more;

@@ -18,6 +18,7 @@ std::string seconds_text(usec d) {
 } // namespace
 
 void engine::advance(wall_time now) {
+  if (replanned_) replan_some(now);
   if (paused_) return reap(now);
   while (!retries_.empty() && retries_.begin()->first <= now) {
     const auto key = retries_.begin()->second;
@@ -28,8 +29,8 @@ void engine::advance(wall_time now) {
     run.deferred = true;
     submit(key, now);
   }
-  while (!agenda_.empty() && agenda_.begin()->first.first <= now)
-    decide_due(*agenda_.begin()->second, now);
+  while (!agenda_.empty() && (*agenda_.begin())->second.planned <= now)
+    if (auto* s = whole(*agenda_.begin())) decide_due(*s, now);
   reap(now);
 }
 
@@ -73,7 +74,7 @@ std::deque<engine::due_time> engine::collect_due(job_slot& s, wall_time now) {
 
 void engine::decide_due(job_slot& s, wall_time now) {
   auto times = collect_due(s, now);
-  changed(s);
+  moved(s);
   const auto& j = s.job;
   if (j.misfire_grace) {
     std::deque<due_time> missed;
@@ -119,7 +120,7 @@ void engine::drop(job_slot& s, run_state why, event_kind kind, const std::deque<
   r.ended = now;
   r.late = now - times.back().planned;
   r.reason = std::move(reason);
-  changed(s);
+  moved(s);
   record(r);
   emit(kind, now, r);
 }

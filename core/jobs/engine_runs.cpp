@@ -58,15 +58,6 @@ run_state state_of(run_outcome o) {
 
 void engine::record(const run_record& r) {
   out_.runs[{r.job_id, r.number}] = r;
-  if (r.number <= limits_.history_count) return;
-  const auto old = r.number - limits_.history_count;
-  const auto* s = slot(r.job_id);
-  const bool still_open = s && std::any_of(s->open.begin(), s->open.end(), [&](run_key key) {
-                            return open_.at(key).record.number == old;
-                          });
-  if (still_open) return;
-  out_.runs.erase({r.job_id, old});
-  out_.forgotten.emplace_back(r.job_id, old);
 }
 
 void engine::emit(event_kind kind, wall_time now, const run_record& r) {
@@ -93,7 +84,7 @@ run_key engine::open(job_slot& s, due_time t, run_cause cause, run_state state, 
   run.owner = &s;
   run.where = find_pool(s.job.executor);
   s.open.push_back(key);
-  changed(s);
+  moved(s);
   record(open_.emplace(key, std::move(run)).first->second.record);
   return key;
 }
@@ -211,12 +202,7 @@ void engine::end(run_key key, run_state state, std::string reason, wall_time now
   r.retry_at.reset();
   if (!r.started) r.late = now - r.planned;
   r.reason = std::move(reason);
-  if (r.number + limits_.history_count > s.job.runs) {
-    record(r);
-  } else {
-    out_.runs.erase({r.job_id, r.number});
-    out_.forgotten.emplace_back(r.job_id, r.number);
-  }
+  record(r);
   emit(event_of(state), now, r);
   release(s, now);
 }

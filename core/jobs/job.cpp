@@ -1,5 +1,6 @@
 #include "core/jobs/job.hpp"
 
+#include "core/jobs/job_place.hpp"
 #include "core/triggers/json.hpp"
 #include "core/triggers/spec.hpp"
 #include "core/triggers/time_text.hpp"
@@ -42,6 +43,10 @@ usec retry_wait(const job& j, std::uint32_t retry) {
     return j.retry_delay[std::min<std::size_t>(n, j.retry_delay.size() - 1)];
   constexpr usec longest = std::chrono::hours{1};
   return std::min(longest, usec{std::chrono::seconds{10}} * (std::int64_t{1} << std::min(n, 20u)));
+}
+
+job_place place_of(const job& j) {
+  return {j.created, j.previous, j.next, j.runs, j.paused, j.trigger.at_start(), j.run_on_start};
 }
 
 std::uint64_t seed_of(std::string_view id) {

@@ -113,30 +113,12 @@ void read_members(member_reader& in, job& j) {
 }
 
 void check_members(member_reader& in) {
-  in.only({"id",
-           "name",
-           "trigger",
-           "timezone",
-           "action",
-           "executor",
-           "max_instances",
-           "overlap",
-           "coalesce",
-           "misfire_grace_time",
-           "jitter",
-           "retries",
-           "retry_delay",
-           "timeout",
-           "paused",
-           "pause_reason",
-           "next_run_time",
-           "finished",
-           "replace_existing",
-           "tags",
-           "run_on_start",
-           "rerun_lost",
-           "keep_finished",
-           "_state"});
+  in.only(
+      {"id",           "name",          "trigger",      "timezone",         "action",
+       "executor",     "max_instances", "overlap",      "coalesce",         "misfire_grace_time",
+       "jitter",       "retries",       "retry_delay",  "timeout",          "paused",
+       "pause_reason", "next_run_time", "finished",     "replace_existing", "tags",
+       "run_on_start", "rerun_lost",    "keep_finished"});
 }
 
 result<void> check_id(std::string_view id) {
@@ -165,10 +147,6 @@ result<job> read_job(const json& object, job j) {
   }
   if (auto ok = compile_trigger(j); !ok) return tl::unexpected(ok.error());
   return j;
-}
-
-json micros(wall_time t) {
-  return t.time_since_epoch().count();
 }
 
 json client_members(const job& j) {
@@ -208,7 +186,6 @@ json client_members(const job& j) {
 result<job_input> parse_job(std::string_view text, wall_time now) {
   auto object = detail::parse_object(text, "job");
   if (!object) return tl::unexpected(object.error());
-  if (object->contains("_state")) return fail(errc::invalid_argument, "_state", "unknown");
   job j;
   j.created = now;
   auto made = read_job(*object, std::move(j));
@@ -225,7 +202,6 @@ result<job> apply_patch(const job& old, const job_patch& patch) {
   if (!object) return tl::unexpected(object.error());
   if (const auto id = object->find("id"); id != object->end() && *id != old.id)
     return fail(errc::invalid_argument, "id", "an id cannot be changed");
-  if (object->contains("_state")) return fail(errc::invalid_argument, "_state", "unknown");
   return read_job(*object, old);
 }
 
@@ -238,35 +214,18 @@ std::string to_json(const job& j) {
   return dump(o);
 }
 
-std::string to_stored_json(const job& j) {
-  auto o = client_members(j);
-  json s;
-  s["created"] = micros(j.created);
-  if (j.previous) s["previous"] = micros(*j.previous);
-  if (j.next) {
-    s["next"] = micros(j.next->nominal);
-    s["jitter"] = j.next->jitter.count();
-  }
-  s["runs"] = j.runs;
-  o["_state"] = std::move(s);
-  return dump(o);
+std::string to_members_json(const job& j) {
+  return dump(client_members(j));
 }
 
-result<job> parse_stored_job(std::string_view text) {
+result<job> parse_members(std::string_view text, const job_place& place) {
   auto object = detail::parse_object(text, "job");
   if (!object) return fail(errc::corrupt, "job", object.error().why);
   job j;
-  try {
-    const auto& s = object->at("_state");
-    j.created = wall_time{usec{s.at("created").get<std::int64_t>()}};
-    if (s.contains("previous")) j.previous = wall_time{usec{s["previous"].get<std::int64_t>()}};
-    if (s.contains("next"))
-      j.next = trigger::fire{wall_time{usec{s["next"].get<std::int64_t>()}},
-                             usec{s.at("jitter").get<std::int64_t>()}};
-    j.runs = s.at("runs").get<std::uint64_t>();
-  } catch (const json::exception&) {
-    return fail(errc::corrupt, "_state", "its members are not those of a stored job");
-  }
+  j.created = place.created;
+  j.previous = place.previous;
+  j.next = place.next;
+  j.runs = place.runs;
   auto made = read_job(*object, std::move(j));
   if (!made) return fail(errc::corrupt, made.error().what, made.error().why);
   return made;

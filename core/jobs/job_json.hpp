@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/jobs/job.hpp"
+#include "core/jobs/job_place.hpp"
 
 #include <string>
 #include <string_view>
@@ -29,8 +30,9 @@ struct job_input {
 /// The job object clients see, on one line, with `next_run_time` and `finished`.
 [[nodiscard]] std::string to_json(const job& j);
 
-/// With everything needed to go on after a restart.
-[[nodiscard]] std::string to_stored_json(const job& j);
-[[nodiscard]] result<job> parse_stored_job(std::string_view text);
+/// What a client has said, for `parse_members`.
+[[nodiscard]] std::string to_members_json(const job& j);
+/// The job of these members at this place. `corrupt` when they are not those of a job.
+[[nodiscard]] result<job> parse_members(std::string_view text, const job_place& place);
 
 } // namespace lycosa::jobs

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/jobs/executor.hpp"
-#include "core/result.hpp"
 #include "core/types.hpp"
 
 #include <cstdint>
@@ -59,8 +58,15 @@ struct run_record {
   std::string reason;        ///< why it did not run, in words; empty when it did
 };
 
-/// One line of JSON, as HTTP and the store have it.
+/// How much of the history of runs is kept. What is older is not shown, and its room is taken back
+/// a piece at a time.
+struct history_limits {
+  std::uint32_t count = 100;              ///< records a job, ≥ 1
+  usec age = std::chrono::hours{24 * 30}; ///< since the run ended; 0 = for ever
+  std::uint64_t garbage = 10'000;         ///< superseded records that are not worth a sweep
+};
+
+/// One line of JSON, as HTTP shows it.
 [[nodiscard]] std::string to_json(const run_record& r);
-[[nodiscard]] lycosa::result<run_record> parse_run(std::string_view text);
 
 } // namespace lycosa::jobs

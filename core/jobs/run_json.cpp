@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace lycosa::jobs {
 
@@ -53,10 +52,6 @@ double unix_seconds(wall_time t) {
   return detail::to_seconds(t.time_since_epoch());
 }
 
-wall_time to_wall(const json& j) {
-  return wall_time{usec{std::llround(j.get<double>() * 1e6)}};
-}
-
 json record_json(const run_record& r) {
   json o;
   o["job"] = r.job_id;
@@ -90,18 +85,6 @@ json record_json(const run_record& r) {
   return o;
 }
 
-template <class Enum, std::size_t N>
-bool read_name(const json& o, const char* name, const std::array<std::string_view, N>& all,
-               Enum& out) {
-  const auto text = o.at(name).get<std::string>();
-  for (std::size_t i = 0; i < N; ++i)
-    if (all[i] == text) {
-      out = static_cast<Enum>(i);
-      return true;
-    }
-  return false;
-}
-
 } // namespace
 
 std::string_view to_string(run_state s) {
@@ -126,46 +109,6 @@ std::vector<std::string> event_names() {
 
 std::string to_json(const run_record& r) {
   return dump(record_json(r));
-}
-
-lycosa::result<run_record> parse_run(std::string_view text) {
-  const auto bad = fail(errc::corrupt, "run", "this is not a stored run");
-  auto object = detail::parse_object(text, "run");
-  if (!object) return bad;
-  run_record r;
-  try {
-    const auto& o = *object;
-    r.job_id = o.at("job").get<std::string>();
-    r.number = o.at("run").get<std::uint64_t>();
-    if (!read_name(o, "cause", causes, r.cause) || !read_name(o, "outcome", states, r.state))
-      return bad;
-    r.nominal = to_wall(o.at("nominal"));
-    r.planned = to_wall(o.at("planned"));
-    r.last = r.nominal;
-    if (o.contains("count")) r.count = o["count"].get<std::uint64_t>();
-    if (o.contains("last")) r.last = to_wall(o["last"]);
-    r.at_least = o.contains("at_least");
-    if (o.contains("started")) r.started = to_wall(o["started"]);
-    if (o.contains("ended")) r.ended = to_wall(o["ended"]);
-    if (o.contains("retry_at")) r.retry_at = to_wall(o["retry_at"]);
-    r.attempt = o.at("attempt").get<std::uint32_t>();
-    r.late = usec{std::llround(o.at("late").get<double>() * 1e6)};
-    auto& x = r.result;
-    if (r.state == run_state::error) x.outcome = run_outcome::error;
-    if (r.state == run_state::timeout) x.outcome = run_outcome::timeout;
-    if (r.state == run_state::cancelled) x.outcome = run_outcome::cancelled;
-    if (o.contains("exit_code")) x.exit_code = o["exit_code"].get<int>();
-    if (o.contains("signal")) x.signal = o["signal"].get<int>();
-    if (o.contains("http_status")) x.http_status = o["http_status"].get<int>();
-    if (o.contains("output")) x.output = o["output"].get<std::string>();
-    x.output_cut = o.contains("output_cut");
-    if (o.contains("value")) x.value = dump(o["value"]);
-    if (o.contains("error")) x.error = o["error"].get<std::string>();
-    if (o.contains("reason")) r.reason = o["reason"].get<std::string>();
-  } catch (const json::exception&) {
-    return bad;
-  }
-  return r;
 }
 
 std::string to_json(const job_event& e) {

@@ -157,7 +157,7 @@ TEST(engine, what_ran_in_a_crash_is_lost_and_run_again_if_asked_for) {
     const auto nominal = s.running[0].nominal;
     s.running.clear();
     s.started.clear();
-    engine next({});
+    engine next({}, s);
     s.crash(next);
     s.settle(&next);
     EXPECT_EQ(s.count("j", run_state::lost), 1u);
@@ -175,7 +175,7 @@ TEST(engine, what_waited_in_a_crash_waits_again) {
   s.pass(seconds{25});
   ASSERT_EQ(s.count("j", run_state::buffered), 1u);
   s.started.clear();
-  engine next({});
+  engine next({}, s);
   s.crash(next);
   s.settle(&next);
   EXPECT_EQ(s.count("j", run_state::lost), 1u);
@@ -193,7 +193,7 @@ TEST(engine, a_closed_engine_starts_nothing_and_the_next_one_goes_on) {
   EXPECT_TRUE(s.running.empty());
   EXPECT_EQ(s.jobs.running(), 0u);
   s.started.clear();
-  engine next({});
+  engine next({}, s);
   s.crash(next);
   s.settle(&next);
   EXPECT_EQ(s.count("j", run_state::lost), 0u);
@@ -392,15 +392,60 @@ TEST(engine, removing_a_job_cancels_it_and_frees_its_slot_when_it_has_ended) {
   EXPECT_EQ(s.jobs.running(), 1u);
 }
 
-TEST(engine, history_is_bounded) {
+TEST(engine, a_million_resting_jobs_are_fetched_only_when_they_are_due) {
   engine_limits limits;
-  limits.history_count = 5;
+  limits.cache = 10;
   simulation s(start, limits);
   s.instant = true;
+  for (int i = 0; i < 1000; ++i) // each at a minute of its own
+    s.add(R"({"id":"j)" + std::to_string(i) + R"(","trigger":{"type":"interval","seconds":60000,)"
+          + R"("start_date":")" + trigger::to_iso(start + minutes{i}, trigger::zone{})
+          + R"("},"action":{"type":"function","name":"f"}})");
+  s.loads = 0;
+  s.pass(minutes{99} + seconds{30});
+  EXPECT_EQ(s.started.size(), 100u);
+  EXPECT_LE(s.loads, 100u);
+  EXPECT_EQ(s.jobs.counts().jobs, 1000u);
+  EXPECT_EQ(s.jobs.list("", 2000).size(), 1000u);
+}
+
+TEST(engine, a_job_that_cannot_be_read_is_set_aside_and_the_others_run) {
+  simulation s(start);
+  s.instant = true;
   s.add(every_ten(""));
-  s.pass(minutes{10});
-  EXPECT_EQ(s.runs("j").size(), 5u);
-  EXPECT_GE(s.runs("j").front().number, 50u);
+  s.add(
+      R"({"id":"k","trigger":{"type":"interval","seconds":10},"action":{"type":"function","name":"f"}})");
+  s.stored_jobs.at("j").members = "{damaged";
+  s.now += seconds{10};
+  s.jobs.advance(s.now);
+  ASSERT_EQ(s.jobs.pending().unreadable.size(), 1u);
+  EXPECT_EQ(s.jobs.pending().unreadable[0].first, "j");
+  s.settle();
+  EXPECT_EQ(s.jobs.counts().jobs, 1u);
+  EXPECT_EQ(s.jobs.find("j"), nullptr);
+  ASSERT_EQ(s.started.size(), 1u);
+  EXPECT_EQ(s.started[0].job_id, "k");
+  EXPECT_EQ(s.stored_jobs.at("j").members, "{damaged");
+}
+
+TEST(engine, pauses_and_ends_are_counted) {
+  simulation s(start);
+  s.instant = true;
+  s.add(every_ten(""));
+  s.add(
+      R"({"id":"once","trigger":{"type":"date","run_date":"2026-01-10T00:00:05Z"},"action":{"type":"function","name":"f"}})");
+  ASSERT_TRUE(s.jobs.pause("j", "", s.now));
+  s.settle();
+  EXPECT_EQ(s.jobs.counts().paused, 1u);
+  EXPECT_EQ(s.jobs.counts().finished, 0u);
+  s.pass(minutes{1});
+  EXPECT_EQ(s.jobs.counts().finished, 1u);
+  ASSERT_TRUE(s.jobs.resume("j", false, s.now));
+  ASSERT_TRUE(s.jobs.remove("once", s.now));
+  s.settle();
+  EXPECT_EQ(s.jobs.counts().paused, 0u);
+  EXPECT_EQ(s.jobs.counts().finished, 0u);
+  EXPECT_EQ(s.jobs.counts().jobs, 1u);
 }
 
 TEST(engine, a_backfill_runs_a_past_range_in_order) {

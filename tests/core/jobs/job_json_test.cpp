@@ -62,14 +62,15 @@ TEST(job_json, what_is_stored_is_read_back) {
   j.next = j.trigger.plan(std::nullopt, now, seed_of(j.id));
   j.previous = now;
   j.runs = 7;
-  const auto back = parse_stored_job(to_stored_json(j));
+  const auto back = parse_members(to_members_json(j), place_of(j));
   ASSERT_TRUE(back.has_value()) << back.error().text();
-  EXPECT_EQ(to_stored_json(*back), to_stored_json(j));
+  EXPECT_EQ(to_members_json(*back), to_members_json(j));
+  EXPECT_EQ(place_of(*back), place_of(j));
   EXPECT_EQ(back->trigger, j.trigger);
   EXPECT_EQ(retry_wait(*back, 1), usec{1'500'000});
   EXPECT_EQ(retry_wait(*back, 9), usec{std::chrono::seconds{60}});
   EXPECT_FALSE(back->misfire_grace.has_value());
-  EXPECT_FALSE(parse_stored_job("{}").has_value());
+  EXPECT_FALSE(parse_members("{}", {}).has_value());
 }
 
 TEST(job_json, what_is_shown_can_be_sent_again) {
@@ -79,25 +80,6 @@ TEST(job_json, what_is_shown_can_be_sent_again) {
   ASSERT_TRUE(again.has_value()) << again.error().text();
   EXPECT_EQ(again->job.trigger, in->job.trigger);
   EXPECT_EQ(again->job.action, in->job.action);
-}
-
-TEST(job_json, runs_of_every_state_are_read_back) {
-  for (unsigned s = 0; s <= static_cast<unsigned>(run_state::dropped_queue); ++s) {
-    run_record r;
-    r.job_id = "a/\"b";
-    r.number = 3;
-    r.state = static_cast<run_state>(s);
-    r.nominal = r.planned = r.last = now + usec{123'457};
-    r.started = now;
-    r.result.exit_code = 2;
-    r.result.output = std::string("\xff\x00z", 3);
-    const auto text = to_json(r);
-    const auto back = parse_run(text);
-    ASSERT_TRUE(back.has_value());
-    EXPECT_EQ(to_json(*back), text);
-    EXPECT_EQ(back->state, r.state);
-    EXPECT_EQ(back->nominal, r.nominal);
-  }
 }
 
 } // namespace

@@ -21,10 +21,17 @@ inline wall_time at(std::string_view iso) {
 
 /// A scheduler in virtual time: jumps from one due moment to the next and keeps what was stored
 /// and what happened.
-class simulation {
+class simulation : public job_source {
 public:
-  explicit simulation(wall_time start, engine_limits limits = {})
-      : now(start), limits_(limits), jobs(limits) {}
+  explicit simulation(wall_time start, engine_limits limits = resting())
+      : now(start), limits_(limits), jobs(limits, *this) {}
+
+  /// Jobs rest whenever they can, so that every test shows that resting changes nothing.
+  static engine_limits resting() {
+    engine_limits limits;
+    limits.cache = 0;
+    return limits;
+  }
 
   job add(const std::string& members, bool replace = false) {
     auto in = parse_job(members, now);
@@ -66,32 +73,28 @@ public:
 
   /// The process ends without a word and another one starts from the store.
   void crash(engine& next) {
-    for (const auto& [id, text] : stored_jobs) {
-      auto j = parse_stored_job(text);
-      ASSERT_TRUE(j.has_value()) << j.error().text();
-      next.restore(std::move(*j));
-    }
-    for (const auto& [key, text] : stored_runs) {
-      auto r = parse_run(text);
-      ASSERT_TRUE(r.has_value()) << r.error().text();
-      next.restore(std::move(*r), now);
-    }
+    for (const auto& [id, stored] : stored_jobs)
+      next.restore(id, stored.place);
+    for (const auto& [key, r] : stored_runs)
+      next.restore(r, now);
     next.started(now);
     next.advance(now);
   }
 
   void settle(engine* from = nullptr) {
     auto e = (from ? *from : jobs).take();
+    auto& of = from ? *from : jobs;
     for (const auto& id : e.erased) {
       stored_jobs.erase(id);
       std::erase_if(stored_runs, [&](const auto& r) { return r.first.first == id; });
     }
     for (const auto& id : e.jobs)
-      stored_jobs[id] = to_stored_json(*(from ? *from : jobs).find(id));
+      stored_jobs[id] = {to_members_json(*of.find(id)), place_of(*of.find(id))};
+    for (const auto& id : e.places)
+      stored_jobs.at(id).place = place_of(*of.find(id));
     for (const auto& [key, r] : e.runs)
-      stored_runs[key] = to_json(r);
-    for (const auto& key : e.forgotten)
-      stored_runs.erase(key);
+      stored_runs[key] = r;
+    of.rest();
     for (auto& s : e.starts)
       running.push_back(s), started.push_back(s);
     for (const auto key : e.cancels)
@@ -105,8 +108,8 @@ public:
 
   [[nodiscard]] std::vector<run_record> runs(std::string_view id) const {
     std::vector<run_record> out;
-    for (const auto& [key, text] : stored_runs)
-      if (key.first == id) out.push_back(*parse_run(text));
+    for (const auto& [key, r] : stored_runs)
+      if (key.first == id) out.push_back(r);
     return out;
   }
   /// How many nominal times a job's records in this state stand for.
@@ -123,12 +126,25 @@ public:
     return out;
   }
 
+  result<job> load(std::string_view id) override {
+    ++loads;
+    const auto i = stored_jobs.find(std::string(id));
+    if (i == stored_jobs.end()) return fail(errc::not_found, std::string(id), "not stored");
+    return parse_members(i->second.members, i->second.place);
+  }
+
+  struct stored_job {
+    std::string members;
+    job_place place;
+  };
+
   wall_time now;
   engine_limits limits_;
+  std::map<std::string, stored_job> stored_jobs;
+  std::map<std::pair<std::string, std::uint64_t>, run_record> stored_runs;
+  std::size_t loads = 0;
   engine jobs;
   bool instant = false; ///< runs end at once
-  std::map<std::string, std::string> stored_jobs;
-  std::map<std::pair<std::string, std::uint64_t>, std::string> stored_runs;
   std::vector<run_request> running, started;
   std::vector<run_key> cancelled;
   std::vector<job_event> events;
