@@ -56,9 +56,8 @@ void pending_jobs::get(std::string id, actors::job_reply<jobs::job> done) {
 void pending_jobs::list(std::string after, std::size_t limit,
                         actors::job_reply<actors::job_page> done) {
   actors::job_page page;
-  const auto& all = engine_.slots();
-  for (auto i = all.upper_bound(after); i != all.end() && page.jobs.size() < limit; ++i)
-    page.jobs.push_back(without_times(i->second->job));
+  for (auto& j : engine_.list(after, limit))
+    page.jobs.push_back(without_times(std::move(j)));
   if (!page.jobs.empty() && page.jobs.size() == limit) page.next = page.jobs.back().id;
   done(std::move(page));
 }
@@ -136,7 +135,7 @@ void pending_jobs::resume_all(actors::job_reply<bool> done) {
 
 void pending_jobs::statistics(actors::job_reply<actors::job_statistics> done) {
   actors::job_statistics s;
-  s.jobs = engine_.slots().size();
+  s.jobs = engine_.counts().jobs;
   s.scheduler_paused = true;
   done(std::move(s));
 }
@@ -149,13 +148,13 @@ pending_jobs::subscribe(jobs::event_mask, std::size_t,
 
 std::vector<actors::first_job> pending_jobs::take(wall_time now) const {
   std::vector<actors::first_job> all;
-  for (const auto& [id, slot] : engine_.slots()) {
-    auto j = slot->job;
+  for (auto& j : engine_.list({}, std::numeric_limits<std::size_t>::max())) {
+    const bool replace = replacing_.contains(j.id);
     j.created = now;
     j.next.reset();
     j.previous.reset();
     if (!jobs::compile_trigger(j)) continue; // it compiled before
-    all.push_back({std::move(j), replacing_.contains(id)});
+    all.push_back({std::move(j), replace});
   }
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include "actors/jobs.hpp"
 
+#include <limits>
 #include <set>
 
 namespace lycosa::embed {
@@ -10,7 +11,10 @@ namespace lycosa::embed {
 /// answer before they return. Needs outside locking.
 class pending_jobs final : public actors::job_service {
 public:
-  explicit pending_jobs(const jobs::engine_limits& limits) : engine_(limits) { engine_.listen(0); }
+  explicit pending_jobs(jobs::engine_limits limits)
+      : engine_(all_held(std::move(limits)), nowhere_) {
+    engine_.listen(0);
+  }
 
   void add(jobs::job job, bool replace, actors::job_reply<jobs::job> done) override;
   void add_all(std::vector<jobs::job> jobs, bool replace,
@@ -46,6 +50,18 @@ public:
   [[nodiscard]] bool paused() const { return paused_; }
 
 private:
+  /// Every job is held whole: there is no store yet.
+  struct no_source final : jobs::job_source {
+    result<jobs::job> load(std::string_view id) override {
+      return fail(errc::not_found, std::string(id), "no such job");
+    }
+  };
+  static jobs::engine_limits all_held(jobs::engine_limits limits) {
+    limits.cache = std::numeric_limits<std::size_t>::max();
+    return limits;
+  }
+
+  no_source nowhere_;
   jobs::engine engine_;
   std::set<std::string> replacing_; ///< ids that may be in the store already
   bool paused_ = false;

@@ -27,7 +27,6 @@ wall_time now() {
 jobs::engine_limits limits_of(const scheduler_options& o) {
   jobs::engine_limits l;
   l.catch_up_number = o.catch_up;
-  l.history_count = o.history_count;
   l.executors["default"] = {o.concurrency, o.queue_limit};
   for (const auto& [name, concurrency] : o.executors)
     l.executors[name] = {concurrency, o.queue_limit};
@@ -51,7 +50,8 @@ actors::job_host_config scheduler::impl::host_config() {
   c.sync = options_.sync;
   c.events = events_;
   c.jobs.limits = limits_;
-  c.jobs.history_age = options_.history_age;
+  c.jobs.history.count = options_.history_count;
+  c.jobs.history.age = options_.history_age;
   c.jobs.kill_grace = options_.end_grace;
   c.jobs.first = pending_.take(now());
   c.jobs.start_paused = options_.start_paused || pending_.paused();
