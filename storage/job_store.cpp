@@ -217,7 +217,7 @@ result<bool> job_store::sweep(wall_time now) {
   if (cursor_.empty()) {
     const auto shown = records_ - std::min(records_, dead_);
     whole_sweep_ = dead_ > limits_.garbage && dead_ > shown;
-    if (!whole_sweep_ && now < swept_ + sweep_interval && now >= swept_) return false;
+    if (!whole_sweep_ && swept_ && now < *swept_ + sweep_interval && now >= *swept_) return false;
     swept_ = now;
     cursor_ = "r";
   }

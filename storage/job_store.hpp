@@ -70,7 +70,7 @@ private:
   std::uint64_t dead_ = 0;    ///< those among them that are no longer shown, about
   std::string cursor_;        ///< where a sweep is; empty = none is under way
   bool whole_sweep_ = false;  ///< it goes on past the first record that is shown
-  wall_time swept_{};
+  std::optional<wall_time> swept_;
   std::vector<std::string> swept_names_;
 };
 

@@ -178,7 +178,8 @@ TEST_P(job_records, what_cannot_be_read_is_reported_and_left) {
 
 std::size_t stored_records(catalog_store& catalog) {
   std::size_t n = 0;
-  for (const auto& [name, value] : *catalog.scan_blobs("jobs", "r", 1'000'000))
+  const auto records = catalog.scan_blobs("jobs", "r", 1'000'000);
+  for (const auto& [name, value] : *records)
     n += name.starts_with('r');
   return n;
 }
