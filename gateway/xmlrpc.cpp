@@ -60,7 +60,8 @@ std::optional<std::string> text_param(const params& p, std::size_t i) {
   if (i >= p.size() || p[i] == "null") return std::string{};
   text_arena arena;
   outline value(arena, {});
-  if (value.parse("{\"v\":" + p[i] + "}", 0) != outline::outcome::ok) return std::nullopt;
+  const auto json = "{\"v\":" + p[i] + "}"; // the outline's views point into it
+  if (value.parse(json, 0) != outline::outcome::ok) return std::nullopt;
   const auto* v = value.find("v");
   if (v == nullptr || !v->is(json_kind::string)) return std::nullopt;
   return std::string{v->text};

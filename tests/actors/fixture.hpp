@@ -114,8 +114,10 @@ protected:
 
   void run() { scheduler->run(); }
 
+  /// Time goes on for a node that is stopped, too.
   void advance(usec by) {
     time->advance(by);
+    if (!system) return;
     scheduler->advance_time(by);
     run();
   }
