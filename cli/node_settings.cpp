@@ -9,11 +9,12 @@ actors::job_settings to_job_settings(const conf::jobs_settings& s) {
   j.limits.catch_up_number = static_cast<std::uint32_t>(s.catch_up_number);
   j.limits.catch_up_age = s.catch_up_age;
   j.limits.buffer = static_cast<std::uint32_t>(s.buffer);
-  j.limits.history_count = static_cast<std::uint32_t>(s.history_count);
+  j.limits.cache = s.cache;
+  j.history.count = static_cast<std::uint32_t>(s.history_count);
+  j.history.age = s.history_age;
   for (const auto& [name, one] : s.executors)
     j.limits.executors[name] = {static_cast<std::uint32_t>(one.concurrency),
                                 static_cast<std::uint32_t>(one.queue_limit)};
-  j.history_age = s.history_age;
   j.stop_wait = s.stop_wait;
   return j;
 }

@@ -230,6 +230,10 @@ std::vector<key_info> make_keys() {
       {"jobs", "buffer", AT(jobs.buffer),
        "Runs of one job that may wait for each other, also those of one backfill.", "runs", 1,
        million},
+      {"jobs", "cache", AT(jobs.cache),
+       "Jobs held whole in memory, the latest used; of the others only their place in time is, some "
+       "300 bytes each, and they are read when they are due.",
+       "jobs", 0, 100 * million},
       {"jobs", "history_count", AT(jobs.history_count), "Latest runs kept a job.", "runs", 1,
        million},
       {"jobs", "history_age", AT(jobs.history_age), "Runs are forgotten after so long. 0 = never.",

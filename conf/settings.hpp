@@ -109,6 +109,7 @@ struct jobs_settings {
   std::uint64_t catch_up_number = 100;
   usec catch_up_age = std::chrono::days{365};
   std::uint64_t buffer = 1000;
+  std::uint64_t cache = 16'384;
   std::uint64_t history_count = 100;
   usec history_age = std::chrono::days{30};
   usec stop_wait = std::chrono::seconds{10};

@@ -17,12 +17,13 @@ TEST(node_settings, defaults_of_the_file_are_those_of_the_parts) {
   EXPECT_EQ(node.exception_limit, own.exception_limit);
   EXPECT_EQ(node.events.count, own.events.count);
   EXPECT_EQ(node.events.bytes, own.events.bytes);
-  EXPECT_EQ(node.jobs.history_age, own.jobs.history_age);
+  EXPECT_EQ(node.jobs.history.age, own.jobs.history.age);
   EXPECT_EQ(node.jobs.stop_wait, own.jobs.stop_wait);
   EXPECT_EQ(node.jobs.limits.catch_up_number, own.jobs.limits.catch_up_number);
   EXPECT_EQ(node.jobs.limits.catch_up_age, own.jobs.limits.catch_up_age);
   EXPECT_EQ(node.jobs.limits.buffer, own.jobs.limits.buffer);
-  EXPECT_EQ(node.jobs.limits.history_count, own.jobs.limits.history_count);
+  EXPECT_EQ(node.jobs.limits.cache, own.jobs.limits.cache);
+  EXPECT_EQ(node.jobs.history.count, own.jobs.history.count);
   const jobs::executor_limits executor;
   EXPECT_EQ(node.jobs.limits.executors.at("default").concurrency, executor.concurrency);
   EXPECT_EQ(node.jobs.limits.executors.at("default").queue_limit, executor.queue_limit);
