@@ -107,6 +107,13 @@ result<void> job_store::commit(const job_batch& batch) {
 }
 
 result<stored_jobs> job_store::open() {
+  // Formats 1 and 2 kept a job as one text under 'j', and their runs under names that would be
+  // taken for others here.
+  const auto old = catalog_.scan_blobs(job_names::space, "j", 1);
+  if (!old) return tl::unexpected(old.error());
+  if (!old->empty() && old->front().first.starts_with('j'))
+    return fail(errc::corrupt, "jobs",
+                "stored by a version of lycosa before format 3, which can export them");
   if (const auto bytes = catalog_.get_blob(job_names::space, job_names::state);
       bytes && bytes->size() >= 24) {
     next_ = job_names::number_at(*bytes);

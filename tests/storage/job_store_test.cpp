@@ -176,6 +176,15 @@ TEST_P(job_records, what_cannot_be_read_is_reported_and_left) {
   EXPECT_EQ(*data_->catalog->get_blob("jobs", "pbad"), "not a message");
 }
 
+TEST_P(job_records, jobs_of_an_earlier_format_are_refused_and_left_alone) {
+  ASSERT_TRUE(data_->catalog->put_blobs("jobs", {{"ja", "{}"}}));
+  job_store store(*data_->catalog);
+  const auto all = store.open();
+  ASSERT_FALSE(all.has_value());
+  EXPECT_NE(all.error().text().find("before format 3"), std::string::npos);
+  EXPECT_EQ(*data_->catalog->get_blob("jobs", "ja"), "{}");
+}
+
 std::size_t stored_records(catalog_store& catalog) {
   std::size_t n = 0;
   const auto records = catalog.scan_blobs("jobs", "r", 1'000'000);
