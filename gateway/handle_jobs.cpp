@@ -8,6 +8,9 @@
 #include "gateway/numbers.hpp"
 
 #include <chrono>
+#include <map>
+#include <optional>
+#include <vector>
 
 namespace lycosa::gateway {
 
@@ -58,9 +61,68 @@ result<std::size_t> count_argument(const request& r, std::string_view name, std:
   return static_cast<std::size_t>(*n);
 }
 
+constexpr std::size_t most_jobs = 10'000; // a request, as of tasks
+
+/// What became of a list of jobs. Which were wrong is told by their place in it.
+struct added_jobs {
+  std::size_t added = 0;
+  std::map<std::size_t, error> rejected;
+
+  [[nodiscard]] response show() const {
+    std::string b = "{\"added\":" + std::to_string(added) + ",\"rejected\":[";
+    for (const auto& [index, why] : rejected) {
+      if (b.back() != '[') b += ',';
+      b += "{\"index\":" + std::to_string(index);
+      append_key(b, "error");
+      append_string(b, why.text());
+      b += '}';
+    }
+    return json(b + "]}");
+  }
+};
+
+void add_list(service& s, const request& r, const exchange_ptr& x) {
+  auto inputs = jobs::parse_jobs(r.body->text, now());
+  if (!inputs) return answer_error(x, inputs.error());
+  if (inputs->size() > most_jobs)
+    return answer_error(x, {errc::invalid_argument, "jobs",
+                            "more than " + std::to_string(most_jobs) + " in one request"});
+  added_jobs sum;
+  std::vector<jobs::job> all;
+  std::vector<std::size_t> places;
+  std::optional<bool> replace;
+  for (std::size_t i = 0; i < inputs->size(); ++i) {
+    auto& input = (*inputs)[i];
+    if (!input) {
+      sum.rejected.emplace(i, input.error());
+      continue;
+    }
+    if (replace.value_or(input->replace_existing) != input->replace_existing)
+      return answer_error(x, {errc::invalid_argument, "replace_existing",
+                              "must be the same for all jobs of a list"});
+    replace = input->replace_existing;
+    all.push_back(std::move(input->job));
+    places.push_back(i);
+  }
+  s.node.jobs().add_all(std::move(all), replace.value_or(false),
+                        [x, sum = std::move(sum), places = std::move(places)](
+                            result<std::vector<result<jobs::job>>> done) mutable {
+                          if (!done) return answer_error(x, done.error());
+                          for (std::size_t i = 0; i < done->size(); ++i) {
+                            if ((*done)[i])
+                              ++sum.added;
+                            else
+                              sum.rejected.emplace(places[i], (*done)[i].error());
+                          }
+                          answer_now(x, sum.show());
+                        });
+}
+
 } // namespace
 
 void add_jobs(service& s, const request& r, const exchange_ptr& x) {
+  const auto first = r.body->text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && r.body->text[first] == '[') return add_list(s, r, x);
   auto input = jobs::parse_job(r.body->text, now());
   if (!input) return answer_error(x, input.error());
   s.node.jobs().add(std::move(input->job), input->replace_existing, job_answer(x, 201));

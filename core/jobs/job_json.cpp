@@ -181,20 +181,38 @@ json client_members(const job& j) {
   return o;
 }
 
+result<job_input> read_input(const json& object, wall_time now) {
+  job j;
+  j.created = now;
+  auto made = read_job(object, std::move(j));
+  if (!made) return tl::unexpected(made.error());
+  job_input in{std::move(*made), false};
+  member_reader reader(object, "");
+  reader.flag("replace_existing", in.replace_existing);
+  if (reader.failure()) return tl::unexpected(*reader.failure());
+  return in;
+}
+
 } // namespace
 
 result<job_input> parse_job(std::string_view text, wall_time now) {
   auto object = detail::parse_object(text, "job");
   if (!object) return tl::unexpected(object.error());
-  job j;
-  j.created = now;
-  auto made = read_job(*object, std::move(j));
-  if (!made) return tl::unexpected(made.error());
-  job_input in{std::move(*made), false};
-  member_reader reader(*object, "");
-  reader.flag("replace_existing", in.replace_existing);
-  if (reader.failure()) return tl::unexpected(*reader.failure());
-  return in;
+  return read_input(*object, now);
+}
+
+result<std::vector<result<job_input>>> parse_jobs(std::string_view text, wall_time now) {
+  const auto list = json::parse(text, nullptr, false);
+  if (!list.is_array()) return fail(errc::invalid_argument, "jobs", "this is not a JSON list");
+  std::vector<result<job_input>> out;
+  out.reserve(list.size());
+  for (const auto& item : list) {
+    if (item.is_object())
+      out.push_back(read_input(item, now));
+    else
+      out.emplace_back(fail(errc::invalid_argument, "job", "not an object"));
+  }
+  return out;
 }
 
 result<job> apply_patch(const job& old, const job_patch& patch) {

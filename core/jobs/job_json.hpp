@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lycosa::jobs {
 
@@ -19,6 +20,10 @@ struct job_input {
 /// `created`. `next_run_time` is read past: it is an answer, not an order. Without an `id` the
 /// error's `what` is `id`: ids are the clients', so that sending a job twice makes one.
 [[nodiscard]] result<job_input> parse_job(std::string_view text, wall_time now);
+
+/// The same for a list of job objects, each read by itself; an error when it is no list.
+[[nodiscard]] result<std::vector<result<job_input>>> parse_jobs(std::string_view text,
+                                                                wall_time now);
 
 /// The job with a patch applied; `created` and all that the scheduler keeps stay. The trigger is
 /// compiled anew. Whether the next run stays is decided by comparing the two triggers.

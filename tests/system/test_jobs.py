@@ -154,6 +154,26 @@ class Jobs(NodeTest):
             self.assertEqual(refused.exception.status, 400)
             self.assertIn(field, str(refused.exception))
 
+    def test_a_list_of_jobs_is_added_and_what_is_wrong_in_it_is_told(self):
+        def one(key, **members):
+            self.addCleanup(self.forget, key)
+            return {"id": key, "trigger": NEVER,
+                    "action": {"type": "command", "argv": ["true"]}, **members}
+        answer = self.client.call("POST", "/v1/jobs", [
+            one("l1"), {"id": "l2"}, one("l3"), one("l1"), 7])
+        self.assertEqual(answer["added"], 2)
+        self.assertEqual([r["index"] for r in answer["rejected"]], [1, 3, 4])
+        self.assertIn("trigger", answer["rejected"][0]["error"])
+        self.assertIn("l1", answer["rejected"][1]["error"])
+        for key in ("l1", "l3"):
+            self.assertEqual(self.client.call("GET", f"/v1/jobs/{key}")["id"], key)
+        with self.assertRaises(LycosaError) as refused:
+            self.client.call("POST", "/v1/jobs", [
+                one("l4", replace_existing=True), one("l5")])
+        self.assertIn("replace_existing", str(refused.exception))
+        with self.assertRaises(LycosaError):
+            self.client.call("GET", "/v1/jobs/l4")
+
     def test_triggers_without_a_job(self):
         got = self.client.call("POST", "/v1/triggers/next", {
             "trigger": {"type": "crontab", "expr": "0 9 * * 1-5"}, "timezone": "Europe/Berlin",

@@ -73,6 +73,19 @@ TEST(job_json, what_is_stored_is_read_back) {
   EXPECT_FALSE(parse_members("{}", {}).has_value());
 }
 
+TEST(job_json, of_a_list_each_is_read_by_itself) {
+  const auto one = R"({"id":"a",)" + rest + "}";
+  const auto all = parse_jobs("[" + one + R"(,7,{"id":"b"},)" + one + "]", now);
+  ASSERT_TRUE(all.has_value());
+  ASSERT_EQ(all->size(), 4u);
+  EXPECT_EQ((*all)[0]->job.id, "a");
+  EXPECT_EQ((*all)[1].error().why, "not an object");
+  EXPECT_EQ((*all)[2].error().what, "trigger");
+  EXPECT_TRUE((*all)[3].has_value());
+  EXPECT_FALSE(parse_jobs("{}", now).has_value());
+  EXPECT_FALSE(parse_jobs("[", now).has_value());
+}
+
 TEST(job_json, what_is_shown_can_be_sent_again) {
   auto in = parse_job(R"({"id":"a",)" + rest + "}", now);
   ASSERT_TRUE(in.has_value());
