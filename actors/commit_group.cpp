@@ -242,6 +242,10 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
     out.forget = true;
     return {};
   }
+  if (item.perhaps_again && already_reported(stored, item.said->pack)) {
+    out.error = "already reported";
+    return {};
+  }
   const auto generation =
       item.generation_known ? item.generation : stored.generation - (item.restarted ? 1 : 0);
   const auto& retry = op.facts->retry ? *op.facts->retry : default_retry_;

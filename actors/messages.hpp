@@ -143,6 +143,7 @@ struct report_op {
     std::uint32_t generation = 0; ///< of the crawl that is reported, if a lease tells it
     bool generation_known = false;
     bool restarted = false; ///< the project knows that the task was restarted during this crawl
+    bool perhaps_again = false; ///< names no lease, and the task was not handed out since the start
     std::uint64_t arrival = 0;
     queue_position stood; ///< where the task stays if the report is superseded
   };

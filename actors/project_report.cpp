@@ -113,6 +113,7 @@ void project_state::add_report(std::vector<report_op_ptr>& ops, const report_par
   if (const auto state = queue_.state_of(key)) {
     item.stood = state->after.value_or(state->position);
     item.restarted = state->after.has_value();
+    item.perhaps_again = state->recovered && !said.lease;
   }
   item.arrival = next_arrival(at);
   queue_.begin_settle(key);

@@ -190,6 +190,10 @@ accept_decision apply_import(const task* stored, const task& in, std::uint64_t a
   return d;
 }
 
+bool already_reported(const task& stored, const report& r) {
+  return stored.lastcrawltime != wall_time{} && !r.track.empty() && stored.track == r.track;
+}
+
 report_decision decide_report(const task& stored, const queue_position& stood, const report& r,
                               std::uint32_t generation, const retry_policy& retry,
                               std::uint64_t arrival, wall_time now) {

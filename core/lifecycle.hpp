@@ -143,4 +143,9 @@ struct report_decision {
                                             const retry_policy& retry, std::uint64_t arrival,
                                             wall_time now);
 
+/// Whether a report that names no lease is one that the stored ACTIVE record has seen: its track is
+/// the one kept. A queue delivers the last messages before a crash twice; without this, one failure
+/// would use up two retries. Only asked of tasks that were not handed out since.
+[[nodiscard]] bool already_reported(const task& stored, const report& r);
+
 } // namespace lycosa

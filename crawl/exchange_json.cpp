@@ -14,6 +14,7 @@ using json = nlohmann::ordered_json;
 
 constexpr std::size_t shown_content = 500; ///< characters of a page that failed
 constexpr std::size_t shown_logs = 1000;
+constexpr std::size_t shown_exception = 4000; ///< its end says what happened
 
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -42,6 +43,22 @@ std::string base64(const std::string& bytes) {
   return out;
 }
 
+/// None: not JSON. `too_deep` is set for what is nested deeper than `deepest_answer`: writing such
+/// a value would take as much of the stack.
+std::optional<json> parse_answer(const std::string& text, bool& too_deep) {
+  auto value = json::parse(
+      text,
+      [&](int depth, json::parse_event_t event, json&) {
+        const bool opens =
+            event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+        if (opens && depth >= deepest_answer) too_deep = true;
+        return !too_deep;
+      },
+      false);
+  if (too_deep || !value.is_object()) return std::nullopt;
+  return value;
+}
+
 json pairs(const std::vector<std::pair<std::string, std::string>>& all) {
   auto out = json::object();
   for (const auto& [name, value] : all)
@@ -64,6 +81,14 @@ std::string text_of(const json& value, const char* name) {
 }
 
 } // namespace
+
+std::string_view end_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  auto from = text.size() - most;
+  while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0U) == 0x80)
+    ++from; // not in the middle of a character
+  return text.substr(from);
+}
 
 std::string to_request(const actors::leased_task& t, const fetched& f) {
   auto task = json::object();
@@ -109,10 +134,18 @@ std::optional<std::string> robots_wish(const task& t) {
 }
 
 result<script_answer> read_answer(const std::string& text, const std::string& project) {
-  const auto value = json::parse(text, nullptr, false);
-  if (!value.is_object()) return fail(errc::invalid_argument, "script", "its answer is not JSON");
+  bool too_deep = false;
+  const auto parsed = parse_answer(text, too_deep);
+  if (!parsed)
+    return fail(errc::invalid_argument, "script",
+                too_deep ? "its answer is nested too deeply" : "its answer is not JSON");
+  const auto& value = *parsed;
   script_answer a;
-  a.ok = value.value("ok", false);
+  if (const auto ok = value.find("ok"); ok != value.end()) {
+    if (!ok->is_boolean())
+      return fail(errc::invalid_argument, "script", "ok: must be true or false");
+    a.ok = ok->get<bool>();
+  }
   a.logs = text_of(value, "logs");
   a.exception = text_of(value, "exception");
   if (const auto t = value.find("time"); t != value.end() && t->is_number())
@@ -153,8 +186,8 @@ std::string to_track(const fetched& f, const script_answer& a) {
   process["time"] = a.seconds;
   process["follows"] = a.follows.size();
   process["result"] = a.result.empty() ? json() : json(a.result.substr(0, 10));
-  process["logs"] = a.logs.size() > shown_logs ? a.logs.substr(a.logs.size() - shown_logs) : a.logs;
-  process["exception"] = a.exception.empty() ? json() : json(a.exception);
+  process["logs"] = end_of(a.logs, shown_logs);
+  process["exception"] = a.exception.empty() ? json() : json(end_of(a.exception, shown_exception));
   auto track = json{{"fetch", std::move(fetch)}, {"process", std::move(process)}};
   if (!a.save.empty()) track["save"] = json::parse(a.save, nullptr, false);
   return dumped(track);

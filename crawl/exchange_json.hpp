@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,9 +33,15 @@ struct script_answer {
   };
   std::vector<message> messages;
 };
+/// Deepest nesting of objects and lists in an answer.
+inline constexpr int deepest_answer = 60;
+
 /// `project`: of follows that name none. Errors say what is wrong with the answer.
 [[nodiscard]] result<script_answer> read_answer(const std::string& text,
                                                 const std::string& project);
+
+/// The last `most` bytes of a text, from the beginning of a character on.
+[[nodiscard]] std::string_view end_of(std::string_view text, std::size_t most);
 
 /// pyspider's track of a crawl.
 [[nodiscard]] std::string to_track(const fetched& f, const script_answer& a);

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace lycosa::crawl {
 
@@ -27,6 +28,9 @@ using executors::unique_fd;
 using steady = std::chrono::steady_clock;
 
 constexpr std::size_t longest_line = std::size_t{64} << 20;
+// Of what is no answer, a task: a script must not be able to fill the disk with the log.
+constexpr std::uint64_t most_logged_lines = 100;
+constexpr std::size_t most_logged_bytes = 1000;
 
 /// A running process and its two pipes.
 class conversation {
@@ -37,6 +41,7 @@ public:
     auto made = std::make_unique<conversation>();
     const unique_fd child_in{in[0]};
     made->in_ = unique_fd{in[1]};
+    ::fcntl(in[1], F_SETFL, O_NONBLOCK); // of our end alone
     if (::pipe2(out.data(), O_CLOEXEC) != 0) return fail(errc::io_error, "pipe", "out of files");
     made->out_ = unique_fd{out[0]};
     const unique_fd child_out{out[1]};
@@ -60,13 +65,18 @@ public:
     }
   }
 
-  result<void> say(std::string_view line) {
+  /// Tells it a line. What it writes meanwhile is kept for `hear`: a script that prints before it
+  /// reads would otherwise wait for us as we for it.
+  result<void> say(std::string_view line, steady::time_point until) {
     while (!line.empty()) {
       const auto n = ::write(in_.get(), line.data(), line.size());
-      if (n > 0)
+      if (n > 0) {
         line.remove_prefix(static_cast<std::size_t>(n));
-      else if (errno != EINTR)
-        return fail(errc::io_error, "script", "its process has ended");
+      } else if (n < 0 && errno == EAGAIN) {
+        if (auto ready = await(true, until); !ready) return ready;
+      } else if (errno != EINTR) {
+        return ended();
+      }
     }
     return {};
   }
@@ -74,30 +84,50 @@ public:
   /// The next line, or why none comes.
   result<std::string> hear(steady::time_point until) {
     for (;;) {
-      if (const auto end = heard_.find('\n'); end != std::string::npos) {
-        auto line = heard_.substr(0, end);
-        heard_.erase(0, end + 1);
+      if (const auto end = heard_.find('\n', looked_); end != std::string::npos) {
+        auto line = heard_.substr(begin_, end - begin_);
+        begin_ = looked_ = end + 1;
         return line;
       }
+      heard_.erase(0, std::exchange(begin_, 0)); // now that all whole lines are taken
+      looked_ = heard_.size();
       if (heard_.size() > longest_line)
         return fail(errc::too_large, "script", "wrote a line without an end");
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady::now()).count();
-      if (left <= 0) return fail(errc::unavailable, "script", "took longer than its time limit");
-      pollfd p{out_.get(), POLLIN, 0};
-      if (::poll(&p, 1, static_cast<int>(std::min<std::int64_t>(left, 1 << 30))) <= 0) continue;
-      std::array<char, 65536> bytes{};
-      const auto n = ::read(out_.get(), bytes.data(), bytes.size());
-      if (n == 0) return fail(errc::io_error, "script", "its process has ended");
-      if (n > 0) heard_.append(bytes.data(), static_cast<std::size_t>(n));
+      if (auto ready = await(false, until); !ready) return tl::unexpected(ready.error());
     }
   }
 
-  /// Ends a wait in `hear` from another thread.
+  /// Ends a wait from another thread.
   void kill() const {
     if (child_.pid > 0) ::kill(-child_.pid, SIGKILL);
   }
 
 private:
+  static tl::unexpected<error> ended() {
+    return fail(errc::io_error, "script", "its process has ended");
+  }
+
+  /// Waits until it has written something, which is then kept, or (`to_say`) takes more.
+  result<void> await(bool to_say, steady::time_point until) {
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady::now()).count();
+      if (left <= 0) return fail(errc::unavailable, "script", "took longer than its time limit");
+      const bool listening = !to_say || heard_.size() <= longest_line;
+      std::array<pollfd, 2> fds{pollfd{listening ? out_.get() : -1, POLLIN, 0},
+                                pollfd{to_say ? in_.get() : -1, POLLOUT, 0}};
+      if (::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 1 << 30)))
+          <= 0)
+        continue;
+      if (fds[0].revents != 0) {
+        std::array<char, 65536> bytes{};
+        const auto n = ::read(out_.get(), bytes.data(), bytes.size());
+        if (n == 0) return ended();
+        if (n > 0) heard_.append(bytes.data(), static_cast<std::size_t>(n));
+      }
+      return {};
+    }
+  }
+
   static std::vector<std::string> candidates(const std::string& program) {
     if (program.find('/') != std::string::npos) return {program};
     std::vector<std::string> out;
@@ -114,6 +144,8 @@ private:
   child child_;
   unique_fd in_, out_;
   std::string heard_;
+  std::size_t begin_ = 0;  ///< of what was not returned yet
+  std::size_t looked_ = 0; ///< no line ends between `begin_` and here
 };
 
 class child_processor final : public processor {
@@ -200,17 +232,30 @@ private:
     }
     const auto id = "{\"id\":" + std::to_string(++asked_);
     auto line = id + "," + request.substr(request.find('{') + 1) + "\n";
-    if (auto said = talk_->say(line); !said) return tl::unexpected(said.error());
     const auto until = steady::now() + config_.time_limit;
-    for (;;) {
+    if (auto said = talk_->say(line, until); !said) return tl::unexpected(said.error());
+    for (std::uint64_t others = 0;; ++others) {
       auto heard = talk_->hear(until);
-      if (!heard) return heard;
+      if (!heard) {
+        told_too_much(others);
+        return heard;
+      }
       // json.dumps of Python writes `"id": 7`.
       if (heard->starts_with(id + ",")
-          || heard->starts_with("{\"id\": " + std::to_string(asked_) + ","))
+          || heard->starts_with("{\"id\": " + std::to_string(asked_) + ",")) {
+        told_too_much(others);
         return heard;
-      if (!heard->empty()) spdlog::info("script {}: {}", config_.project, *heard);
+      }
+      if (!heard->empty() && others < most_logged_lines)
+        spdlog::info("script {}: {}", config_.project,
+                     std::string_view{*heard}.substr(0, most_logged_bytes));
     }
+  }
+
+  void told_too_much(std::uint64_t lines) const {
+    if (lines > most_logged_lines)
+      spdlog::warn("script {}: {} more lines are not logged", config_.project,
+                   lines - most_logged_lines);
   }
 
   /// Before a process is begun again that failed at once the last times.

@@ -24,6 +24,8 @@ constexpr usec longest_wait = std::chrono::seconds{30};
 constexpr usec retry_wait = std::chrono::seconds{1};
 constexpr usec step_wait = std::chrono::seconds{2}; ///< for a token, or a script's first answer
 
+constexpr std::size_t most_logged = 10'000; ///< bytes of what one task's script said
+
 /// A task under way, with all that its views point into.
 struct job {
   actors::leased_task task;
@@ -187,12 +189,15 @@ private:
       else
         j->answer.exception = answer.error().text();
       if (!j->answer.logs.empty())
-        spdlog::info("script {}: {}", j->task.record.project, j->answer.logs);
-      if (!j->answer.ok)
-        spdlog::warn("script {}: {}: {}", j->task.record.project, j->task.record.url,
-                     j->answer.exception);
+        spdlog::info("script {}: {}", j->task.record.project, end_of(j->answer.logs, most_logged));
+      if (!j->answer.ok) complain(j);
       submit_follows(j);
     });
+  }
+
+  static void complain(const job_ptr& j) {
+    spdlog::warn("script {}: {}: {}", j->task.record.project, j->task.record.url,
+                 end_of(j->answer.exception, most_logged));
   }
 
   void submit_follows(const job_ptr& j) {
@@ -217,6 +222,7 @@ private:
     if (!why.empty()) {
       j->answer.ok = false;
       j->answer.exception = "a task it made is not one: " + why;
+      complain(j);
     }
     if (request.items.empty()) return store_result(j);
     request.buffer = body;

@@ -41,6 +41,20 @@ TEST(processor, one_that_hangs_is_killed_at_its_time_limit) {
   EXPECT_NE(got.error().text().find("time limit"), std::string::npos);
 }
 
+TEST(processor, one_that_does_not_read_is_killed_at_its_time_limit_too) {
+  const auto p = script("sleep 1000", std::chrono::milliseconds{50});
+  const auto got = ask(*p, R"({"a":")" + std::string(1 << 20, 'x') + R"("})");
+  ASSERT_FALSE(got.has_value());
+  EXPECT_NE(got.error().text().find("time limit"), std::string::npos);
+}
+
+TEST(processor, one_that_writes_a_lot_before_it_reads_is_heard) {
+  const auto p = script("seq 200000; while read -r line; do echo '{\"id\":1,'; done");
+  const auto got = ask(*p, R"({"a":")" + std::string(1 << 20, 'x') + R"("})");
+  ASSERT_TRUE(got.has_value()) << got.error().text();
+  EXPECT_EQ(*got, R"({"id":1,)");
+}
+
 TEST(processor, what_cannot_be_started_is_told) {
   processor_config c;
   c.command = {"/no/such/program"};
