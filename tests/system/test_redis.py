@@ -188,20 +188,26 @@ class Interrupted(unittest.TestCase):
             until(lambda: redis.length("newtask_queue:lycosa:lycosa") == 0, "an empty list")
 
     def test_a_report_delivered_twice_over_a_crash_counts_once(self):
-        node, redis = self.node, RedisClient(self.redis)
-        redis.put("newtask_queue", task("p", "a"))
-        redis.wait_for()
-        failure = status("p", "a", ok=False)
-        redis.put("status_queue", failure)
-        until(lambda: self.retried("p", "a") == 1, "the retry")
-        node.kill()
-        # As when the kill comes between its commit and its removal.
-        redis.put("status_queue:lycosa:lycosa", failure)
-        redis.put("newtask_queue", task("p", "later"))
-        node.start()
-        redis.wait_for()
-        until(lambda: redis.length("status_queue:lycosa:lycosa") == 0, "the rest to be handed in")
-        self.assertEqual(self.retried("p", "a"), 1)
+        with RedisServer() as server:
+            node = self.node(server).start()
+            node.client.put_project("p", status="RUNNING", rate=1e6, burst=1e6)
+            redis = RedisClient(server)
+
+            def retried():
+                return (node.client.task("p", "a").get("schedule") or {}).get("retried", 0)
+            redis.put("newtask_queue", task("p", "a"))
+            redis.wait_for()
+            failure = status("p", "a", ok=False)
+            redis.put("status_queue", failure)
+            until(lambda: retried() == 1, "the retry")
+            node.kill()
+            # As when the kill comes between its commit and its removal.
+            redis.put("status_queue:lycosa:lycosa", failure)
+            redis.put("newtask_queue", task("p", "later"))
+            node.start()
+            redis.wait_for()
+            until(lambda: redis.length("status_queue:lycosa:lycosa") == 0, "the rest handed in")
+            self.assertEqual(retried(), 1)
 
     def test_what_was_taken_and_could_not_be_stored_goes_back_at_a_stop(self):
         for reliable in ("true", "false"):
