@@ -196,8 +196,7 @@ class Interrupted(unittest.TestCase):
             def retried():
                 return (node.client.task("p", "a").get("schedule") or {}).get("retried", 0)
             redis.put("newtask_queue", task("p", "a"))
-            redis.wait_for()
-            failure = status("p", "a", ok=False)
+            failure = status(redis.wait_for(), ok=False)
             redis.put("status_queue", failure)
             until(lambda: retried() == 1, "the retry")
             node.kill()
