@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Jobs at scale, on a node as its users run it, and APScheduler 3 beside it in the same run.
 
     bench/jobs_bench.py [--stored 100000] [--busy 1000] [--seconds 20] [--peer]
