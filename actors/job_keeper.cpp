@@ -13,7 +13,7 @@ namespace {
 constexpr usec longest_wait = std::chrono::minutes{1};
 constexpr usec clock_step = std::chrono::seconds{1};
 constexpr usec retry_commit = std::chrono::seconds{1};
-constexpr usec sweep_interval = std::chrono::minutes{10};
+constexpr usec zones_interval = std::chrono::minutes{10};
 
 } // namespace
 
@@ -22,7 +22,7 @@ job_keeper::job_keeper(jobs_actor::pointer self, job_keeper_config config)
       engine_(config_.settings.limits, store_) {
   const auto t = config_.time->now();
   clock_offset_ = t.wall.time_since_epoch() - t.mono.time_since_epoch();
-  next_sweep_ = t.mono;
+  next_zones_ = t.mono;
   const auto loaded = load();
   if (!loaded) {
     log_of("jobs")->error("no jobs are run: {}", loaded.error().text());
@@ -137,21 +137,17 @@ void job_keeper::check_clock() {
                          step.count() / 1'000'000);
     engine_.clock_changed(t.wall);
   }
-  if (t.mono < next_sweep_) return;
-  next_sweep_ = t.mono + sweep_interval;
+  if (t.mono < next_zones_) return;
+  next_zones_ = t.mono + zones_interval;
   if (trigger::reload_zones()) {
     log_of("jobs")->info("time zones have changed; jobs are planned again");
     engine_.zones_changed(t.wall);
   }
-  sweeping_ = true;
 }
 
 /// A piece of the history at a time, so that a long one holds nobody up.
 void job_keeper::sweep() {
-  if (auto more = store_.sweep(now()))
-    sweeping_ = *more;
-  else
-    sweeping_ = false;
+  sweeping_ = store_.sweep(now()).value_or(false);
 }
 
 void job_keeper::ask_flush() {

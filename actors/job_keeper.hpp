@@ -74,8 +74,8 @@ private:
   bool sweeping_ = false; ///< the history holds more that is to be looked at
   job_statistics counted_;
   std::optional<mono_time> armed_;
-  usec clock_offset_{0}; ///< wall minus monotonic, as last seen
-  mono_time next_sweep_{};
+  usec clock_offset_{0};   ///< wall minus monotonic, as last seen
+  mono_time next_zones_{}; ///< when the zone files are looked at again
   bool begun_ = false;
   bool flushing_ = false;
   bool failing_ = false;
