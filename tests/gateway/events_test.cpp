@@ -28,6 +28,11 @@ struct event_front : testing::Test {
     all.push_back(std::move(i));
     node.hub.publish(std::move(all));
   }
+  /// Returns when the server has begun to tell `c` of events.
+  static void follow(http_client& c, const char* path) {
+    c.request("GET", path);
+    c.read_until(": following");
+  }
   bool until(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
     while (std::chrono::steady_clock::now() < end) {
@@ -88,12 +93,10 @@ TEST_F(event_front, says_now_and_then_that_it_is_alive) {
 
 TEST_F(event_front, a_client_that_leaves_ends_its_reading) {
   http_client stays(front->port());
-  stays.request("GET", "/v1/events");
-  stays.read_until(": following");
+  follow(stays, "/v1/events");
   {
     http_client leaves(front->port());
-    leaves.request("GET", "/v1/events");
-    leaves.read_until(": following");
+    follow(leaves, "/v1/events");
     EXPECT_EQ(node.hub.readers(), 2u);
   }
   EXPECT_TRUE(until([&] { return node.hub.readers() == 1; }));
@@ -101,11 +104,9 @@ TEST_F(event_front, a_client_that_leaves_ends_its_reading) {
 
 TEST_F(event_front, a_client_that_does_not_read_gets_a_gap_and_holds_up_nobody) {
   http_client slow(front->port());
-  slow.request("GET", "/v1/events");
-  slow.read_until(": following");
+  follow(slow, "/v1/events");
   http_client quick(front->port());
-  quick.request("GET", "/v1/events?types=job_removed");
-  quick.read_until(": following");
+  follow(quick, "/v1/events?types=job_removed");
   // More than sockets and the ring hold together.
   const std::string large = "\"" + std::string(100'000, 'x') + "\"";
   for (int i = 0; i < 500; ++i)
@@ -118,11 +119,9 @@ TEST_F(event_front, a_client_that_does_not_read_gets_a_gap_and_holds_up_nobody) 
 
 TEST_F(event_front, stopping_ends_streams_at_once_also_stalled_ones) {
   http_client idle(front->port());
-  idle.request("GET", "/v1/events");
-  idle.read_until(": following");
+  follow(idle, "/v1/events");
   http_client stalled(front->port());
-  stalled.request("GET", "/v1/events");
-  stalled.read_until(": following");
+  follow(stalled, "/v1/events");
   const std::string large = "\"" + std::string(100'000, 'x') + "\"";
   for (int i = 0; i < 100; ++i)
     happen(jobs::event_kind::job_added, "a", large);
