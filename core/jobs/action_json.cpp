@@ -1,3 +1,4 @@
+#include "core/jobs/actor_name.hpp"
 #include "core/jobs/job_json.hpp"
 #include "core/jobs/member_reader.hpp"
 
@@ -118,7 +119,10 @@ result<action> parse_action(std::string_view text, std::string_view path) {
     in.only({"type", "name", value});
     std::string name;
     in.text("name", name);
-    if (name.empty()) in.refuse("name", "the name is missing");
+    if (name.empty())
+      in.refuse("name", "the name is missing");
+    else if (auto ok = parse_actor_name(name); actor && !ok)
+      in.refuse("name", ok.error().why);
     const auto* v = in.find(value);
     const auto rest = v ? dump(*v) : std::string("null");
     if (actor)
