@@ -1,5 +1,6 @@
 #include "actors/job_host.hpp"
 
+#include "actors/actor_executor.hpp"
 #include "actors/local_jobs.hpp"
 #include "storage/open.hpp"
 
@@ -91,6 +92,7 @@ private:
       config.set("scheduler.max-threads", std::size_t{1}); // the one actor has its own thread
       caf::actor_system system(config);
       system_ = &system;
+      if (!settings.executors.actor) settings.executors.actor = make_actor_executor(system);
       jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, make_system_clock(),
                                            std::move(settings), std::move(events));
       spawned.set_value();

@@ -1,5 +1,6 @@
 #include "actors/node.hpp"
 
+#include "actors/actor_executor.hpp"
 #include "actors/counting.hpp"
 #include "actors/dispatcher.hpp"
 #include "actors/interfaces.hpp"
@@ -312,7 +313,9 @@ result<void> local_node::start(const node_config& config) {
   s.ready = [published] { published->set_value(); };
   supervisor_ = system.spawn(supervisor, std::move(s));
   known.wait();
-  jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, config.jobs,
+  auto jobs = config.jobs;
+  if (!jobs.executors.actor) jobs.executors.actor = make_actor_executor(system);
+  jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, std::move(jobs),
                                        std::make_shared<job_events>(events_.get()));
   return {};
 }

@@ -248,7 +248,7 @@ struct node_config {
   retry_policy default_retry;
   pause_settings pause;              ///< of projects whose crawls all fail
   std::uint32_t loop_limit = 1000;   ///< items of a list that a project looks at in one turn
-  job_settings jobs;                 ///< executors left empty for `task` are the node's own
+  job_settings jobs;                 ///< an empty executor for `actor` is the node's own
   event_hub_config events;           ///< how much of what happened can be read again
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
