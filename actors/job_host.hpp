@@ -19,8 +19,9 @@ struct job_host_config {
   std::shared_ptr<job_events> events; ///< who subscribes before `open` misses nothing
 };
 
-/// The job scheduler alone, without projects and tasks; what a program embeds. Opens no socket.
-/// Its data directory is a node's, so `lycosa serve` can open it later, and the other way round.
+/// The job scheduler alone, without projects and tasks; what a program embeds. Opens no port, and
+/// no socket unless a job asks an actor of another program. Its data directory is a node's, so
+/// `lycosa serve` can open it later, and the other way round.
 class job_host {
 public:
   /// Returns when the stored jobs have been read and the first ones run. The threads made have

@@ -108,6 +108,12 @@ work call_json(std::string_view name, std::string args) {
                  {"args", nlohmann::ordered_json::parse(args, nullptr, false)}});
 }
 
+work ask_json(std::string_view name, std::string payload) {
+  return action({{"type", "actor"},
+                 {"name", name},
+                 {"payload", nlohmann::ordered_json::parse(payload, nullptr, false)}});
+}
+
 } // namespace detail
 
 work command(const std::vector<std::string>& argv) {

@@ -122,6 +122,17 @@ TEST(embedded_jobs, commands_run_as_well) {
   EXPECT_EQ(ended_run(s, "fail").state, run_state::error);
 }
 
+TEST(embedded_jobs, an_actor_that_is_not_there_is_an_error_of_the_run) {
+  scheduler s;
+  s.start();
+  s.add_job("far", at_once(), ask("greeter@127.0.0.1:1", std::vector<int>{1}));
+  s.add_job("near", at_once(), ask("greeter"));
+  EXPECT_EQ(ended_run(s, "far").error, "127.0.0.1:1: Connection refused");
+  EXPECT_EQ(ended_run(s, "near").error, "no actor is named greeter in this process");
+  EXPECT_EQ(refused([&] { s.add_job("bad", far(), ask("greeter@host")); }),
+            "0 action.name: the port is missing: NAME@HOST:PORT");
+}
+
 TEST(embedded_jobs, declared_where_the_function_is) {
   scheduler s;
   s.start();

@@ -329,4 +329,21 @@ template <class... A>
 [[nodiscard]] LYCOSA_API work http(std::string_view method, std::string_view url,
                                    std::string_view body = {});
 
+namespace detail {
+[[nodiscard]] LYCOSA_API work ask_json(std::string_view name, std::string payload);
+}
+
+/// Sends a message to an actor of another CAF system and waits for its answer, which becomes the
+/// value. `name` is `NAME@HOST:PORT`. The first such run starts threads and connects; without one
+/// the library opens no socket for it. docs/actors.md has the message and the rules.
+template <detail::encodable A>
+[[nodiscard]] work ask(std::string_view name, const A& payload) {
+  std::string text;
+  detail::codec<A>::put(text, payload);
+  return detail::ask_json(name, std::move(text));
+}
+[[nodiscard]] inline work ask(std::string_view name) {
+  return detail::ask_json(name, "null");
+}
+
 } // namespace lycosa
