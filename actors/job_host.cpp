@@ -95,6 +95,7 @@ private:
       if (!settings.executors.actor) settings.executors.actor = make_actor_executor(system);
       jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, make_system_clock(),
                                            std::move(settings), std::move(events));
+      jobs_->watch_time();
       spawned.set_value();
       end_.get_future().wait();
       jobs_.reset();

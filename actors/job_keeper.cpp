@@ -1,7 +1,6 @@
 #include "actors/job_keeper.hpp"
 
 #include "actors/log.hpp"
-#include "core/triggers/zone.hpp"
 
 #include <algorithm>
 
@@ -9,8 +8,14 @@ namespace lycosa::actors {
 
 namespace {
 
-/// Longest wait: a clock that was set is noticed after that at the latest.
+/// Longest wait: a clock that was set is noticed after that at the latest, whatever `time_watch` is
+/// allowed to see.
 constexpr usec longest_wait = std::chrono::minutes{1};
+/// A clock that is being brought right gains or loses at most one part in 2000. A longer wait is
+/// ended early by twice that and followed by a short one, which misses its moment by nothing to
+/// speak of.
+constexpr usec short_wait = std::chrono::seconds{10};
+constexpr int early_by = 1000;
 constexpr usec clock_step = std::chrono::seconds{1};
 constexpr usec retry_commit = std::chrono::seconds{1};
 constexpr usec zones_interval = std::chrono::minutes{10};
@@ -119,12 +124,20 @@ void job_keeper::call(job_call& c) {
 
 void job_keeper::wake() {
   if (ended_) return;
-  armed_.reset();
+  // A later wake may be under way still, when something came up that was due before it. It has
+  // been superseded: arming for it again would leave one more of them for ever.
+  if (armed_ && *armed_ <= config_.time->now().mono) armed_.reset();
   engine_.listen(config_.events->wanted());
   check_clock();
   engine_.advance(now());
   sweep();
   ask_flush();
+}
+
+void job_keeper::time_changed(time_change what) {
+  if (what == time_change::zones) next_zones_ = config_.time->now().mono;
+  check_clock();
+  engine_.advance(now());
 }
 
 void job_keeper::check_clock() {
@@ -139,7 +152,7 @@ void job_keeper::check_clock() {
   }
   if (t.mono < next_zones_) return;
   next_zones_ = t.mono + zones_interval;
-  if (trigger::reload_zones()) {
+  if (config_.reload_zones()) {
     log_of("jobs")->info("time zones have changed; jobs are planned again");
     engine_.zones_changed(t.wall);
   }
@@ -275,6 +288,7 @@ void job_keeper::arm() {
   usec wait = longest_wait;
   if (sweeping_) wait = std::chrono::milliseconds{20};
   if (const auto at = engine_.next_wake()) wait = std::clamp(usec{*at - t.wall}, usec{0}, wait);
+  if (wait > short_wait) wait -= wait / early_by;
   const auto at = t.mono + wait;
   if (armed_ && *armed_ <= at) return;
   armed_ = at;

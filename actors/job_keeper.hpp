@@ -3,7 +3,9 @@
 #include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/job_events.hpp"
+#include "actors/time_watch.hpp"
 #include "core/jobs/engine.hpp"
+#include "core/triggers/zone.hpp"
 #include "storage/job_store.hpp"
 
 namespace lycosa::actors {
@@ -13,6 +15,8 @@ struct job_keeper_config {
   clock_ptr time;
   job_settings settings;
   std::shared_ptr<job_events> events;
+  /// Reads the zone files again; true when that changed something.
+  std::function<bool()> reload_zones = trigger::reload_zones;
 };
 
 /// The state of the JOBS actor. Calls of clients change the engine; one `flush` behind them stores
@@ -24,6 +28,8 @@ public:
   // -- messages
   void call(job_call& c);
   void wake();
+  /// Somebody has noticed it; every job is looked at again.
+  void time_changed(time_change what);
   void flush();
   /// Starts nothing more and waits for runs under way; none = for ever. Another time it may only
   /// shorten the wait.

@@ -250,6 +250,12 @@ void local_jobs::statistics(job_reply<job_statistics> done) {
                       [](job_keeper& k) -> result<job_statistics> { return k.statistics(); });
 }
 
+void local_jobs::watch_time() {
+  watch_ = std::make_unique<time_watch>([to = actor_](time_change what) {
+    post(to, [what](job_keeper& k) { k.time_changed(what); });
+  });
+}
+
 void local_jobs::stop() {
   post(actor_, [](job_keeper& k) { k.drain(k.stop_wait()); });
 }

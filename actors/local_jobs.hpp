@@ -3,6 +3,7 @@
 #include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/job_events.hpp"
+#include "actors/time_watch.hpp"
 
 namespace lycosa::storage {
 class catalog_store;
@@ -46,6 +47,10 @@ public:
     return events_->subscribe(mask, buffer, std::move(on_event));
   }
 
+  /// From now on a clock that is set and time zones that change are noticed at once. Not for a
+  /// clock that is not the machine's.
+  void watch_time();
+
   /// Starts nothing more; runs under way are awaited for `job_settings::stop_wait`, then ended.
   /// The actor quits when all is stored.
   void stop();
@@ -55,6 +60,7 @@ public:
 private:
   std::shared_ptr<job_events> events_;
   jobs_actor actor_;
+  std::unique_ptr<time_watch> watch_;
 };
 
 } // namespace lycosa::actors

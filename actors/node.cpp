@@ -317,6 +317,7 @@ result<void> local_node::start(const node_config& config) {
   if (!jobs.executors.actor) jobs.executors.actor = make_actor_executor(system);
   jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, std::move(jobs),
                                        std::make_shared<job_events>(events_.get()));
+  jobs_->watch_time();
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "core/types.hpp"
 
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace lycosa::trigger {
@@ -72,5 +73,9 @@ private:
 /// changed, so that whoever holds planned times must plan them again. Not for the hot path: the old
 /// tables stay in memory, as searches on other threads may still read them.
 bool reload_zones();
+
+/// Where the machine's time-zone database may be: absolute paths, in the order in which they are
+/// looked through. Whoever watches them for changes knows when to call `reload_zones`.
+[[nodiscard]] std::span<const std::string_view> zone_folders();
 
 } // namespace lycosa::trigger

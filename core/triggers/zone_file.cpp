@@ -1,6 +1,7 @@
 #include "core/triggers/zone_file.hpp"
 
 #include "core/triggers/text.hpp"
+#include "core/triggers/zone.hpp"
 
 #include <algorithm>
 #include <array>
@@ -115,3 +116,11 @@ std::optional<zone_table> read_zone_file(std::string_view name) {
 }
 
 } // namespace lycosa::trigger::detail
+
+namespace lycosa::trigger {
+
+std::span<const std::string_view> zone_folders() {
+  return detail::folders;
+}
+
+} // namespace lycosa::trigger
