@@ -129,6 +129,17 @@ void find(caf::event_based_actor* self, const held& run, const caf::actor& finde
           });
 }
 
+void worker_of(caf::event_based_actor* self, const held& run, const caf::actor& finder,
+               const caf::actor& target) {
+  ignore_strangers(self);
+  // Whatever ends this actor, the run does not stay open.
+  self->attach_functor([run] { run->end(jobs::run_outcome::error, "it was given up"); });
+  if (target)
+    ask(self, run, target);
+  else
+    find(self, run, finder);
+}
+
 } // namespace
 
 void ignore_strangers(caf::event_based_actor* self) {
@@ -149,15 +160,7 @@ std::string text_of(const caf::error& e, const caf::actor_system& system) {
 void spawn_run(caf::event_based_actor* parent, const std::shared_ptr<open_runs>& runs,
                const actor_run_ptr& run, const caf::actor& finder, const caf::actor& target) {
   const auto inside = std::make_shared<held_run>(runs, run);
-  const auto worker = parent->spawn([inside, finder, target](caf::event_based_actor* self) {
-    ignore_strangers(self);
-    // Whatever ends this actor, the run does not stay open.
-    self->attach_functor([inside] { inside->end(jobs::run_outcome::error, "it was given up"); });
-    if (target)
-      ask(self, inside, target);
-    else
-      find(self, inside, finder);
-  });
+  const auto worker = parent->spawn(worker_of, inside, finder, target);
   if (!runs->assign(run, worker)) caf::anon_send_exit(worker, caf::exit_reason::kill);
 }
 

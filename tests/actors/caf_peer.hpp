@@ -59,17 +59,9 @@ public:
       config_.set("middleman.app-identifiers", std::vector<std::string>{application});
     system_ = std::make_unique<caf::actor_system>(config_);
     name(caf::atom("greeter"), system_->spawn(greeter, heard_));
-    name(caf::atom("mute"), system_->spawn([]() -> caf::behavior {
-      return {[](const std::string&, const std::string&, std::int64_t, std::uint32_t) {}};
-    }));
-    name(caf::atom("number"), system_->spawn([]() -> caf::behavior {
-      return {
-          [](const std::string&, const std::string&, std::int64_t, std::uint32_t) { return 7; }};
-    }));
-    name(caf::atom("deaf"), system_->spawn([](caf::event_based_actor* self) -> caf::behavior {
-      self->set_default_handler(caf::drop);
-      return {[](int) {}};
-    }));
+    name(caf::atom("mute"), system_->spawn(mute, heard_));
+    name(caf::atom("number"), system_->spawn(number, heard_));
+    name(caf::atom("deaf"), system_->spawn(deaf, heard_));
     auto opened = system_->middleman().open(port, "127.0.0.1", true);
     EXPECT_TRUE(opened) << system_->render(opened.error());
     if (opened) port_ = *opened;
@@ -111,6 +103,18 @@ public:
   }
 
 private:
+  // Each with an argument: CAF's spawn of a function without one is undefined behaviour.
+  static caf::behavior mute(caf::event_based_actor*, std::shared_ptr<heard>) {
+    return {[](const std::string&, const std::string&, std::int64_t, std::uint32_t) {}};
+  }
+  static caf::behavior number(caf::event_based_actor*, std::shared_ptr<heard>) {
+    return {[](const std::string&, const std::string&, std::int64_t, std::uint32_t) { return 7; }};
+  }
+  static caf::behavior deaf(caf::event_based_actor* self, std::shared_ptr<heard>) {
+    self->set_default_handler(caf::drop);
+    return {[](int) {}};
+  }
+
   caf::actor_system_config config_;
   std::shared_ptr<heard> heard_ = std::make_shared<heard>();
   std::unique_ptr<caf::actor_system> system_;
