@@ -33,20 +33,26 @@ int check(const store_options& o, context& ctx) {
                        {"active", report->active},
                        {"settled", report->settled},
                        {"results", report->results},
-                       {"log_batches", report->log_batches}}
-                   .dump()
+                       {"log_batches", report->log_batches},
+                       {"jobs", report->jobs},
+                       {"job_runs", report->job_runs}}
+                   .dump(-1, ' ', false, ordered::error_handler_t::replace)
             << std::endl;
   } else {
     for (const auto& problem : report->problems)
       ctx.out << printable(problem) << '\n';
     ctx.out << o.data << ": " << grouped(report->tasks) << " tasks (" << grouped(report->active)
             << " active), " << grouped(report->results) << " results in " << report->shards
-            << " shards: " << (report->ok ? "good" : grouped(report->problem_count) + " problems")
+            << " shards, " << grouped(report->jobs)
+            << " jobs: " << (report->ok ? "good" : grouped(report->problem_count) + " problems")
             << std::endl;
   }
   if (report->ok) return done;
+  // Which they are is told on standard output.
   return ctx.complain(
-      failure{failed, o.data, report->problems.empty() ? "is damaged" : report->problems.front()});
+      failure{failed, o.data,
+              "is damaged: " + grouped(report->problem_count)
+                  + (report->problem_count == 1 ? " problem was found" : " problems were found")});
 }
 
 int stats(const store_options& o, context& ctx) {

@@ -242,4 +242,31 @@ lmdb_catalog::scan_blobs(std::string_view space, std::string_view after, std::si
   return out;
 }
 
+result<blob_snapshot> lmdb_catalog::snapshot(std::string_view space) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  return blob_snapshot(std::move(*txn), env_->table(blobs), space);
+}
+
+int blob_snapshot::get(std::string_view name, std::string_view& value) const {
+  const auto key = prefix_ + std::string(name);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  const int rc = mdb_get(txn_.get(), blobs_, &k, &v);
+  if (rc == 0) value = lmdb::text(v);
+  return rc;
+}
+
+int blob_snapshot::each(
+    const std::function<void(std::string_view name, std::string_view value)>& look) const {
+  lmdb::cursor c;
+  if (int rc = c.open(txn_.get(), blobs_); rc != 0) return rc;
+  auto k = lmdb::val(prefix_);
+  MDB_val v{};
+  int rc = c.seek(k, v, MDB_SET_RANGE);
+  for (; rc == 0 && lmdb::text(k).starts_with(prefix_); rc = c.seek(k, v, MDB_NEXT))
+    look(lmdb::text(k).substr(prefix_.size()), lmdb::text(v));
+  return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
 } // namespace lycosa::storage

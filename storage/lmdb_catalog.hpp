@@ -21,6 +21,23 @@ struct lmdb_catalog_options {
 /// What a project must be to be stored.
 [[nodiscard]] result<void> check_storable(const project_record& p);
 
+/// The blobs of one space as of one commit. What it shows stays as long as it lives. Answers are
+/// LMDB's: 0, MDB_NOTFOUND, or what went wrong.
+class blob_snapshot {
+public:
+  blob_snapshot(lmdb::read_txn txn, MDB_dbi blobs, std::string_view space)
+      : txn_(std::move(txn)), blobs_(blobs), prefix_(std::string(space) + '\0') {}
+
+  int get(std::string_view name, std::string_view& value) const;
+  /// All of them, in the order of their names. 0 at the end.
+  int each(const std::function<void(std::string_view name, std::string_view value)>& look) const;
+
+private:
+  lmdb::read_txn txn_;
+  MDB_dbi blobs_;
+  std::string prefix_;
+};
+
 /// The catalog in its own LMDB environment. Small and rarely written: every mutation is synced,
 /// whatever `durability` says, and may use all of the space there is.
 class lmdb_catalog final : public catalog_store {
@@ -36,6 +53,9 @@ public:
   result<std::string> get_blob(std::string_view space, std::string_view name) override;
   result<std::vector<std::pair<std::string, std::string>>>
   scan_blobs(std::string_view space, std::string_view after, std::size_t limit) override;
+
+  /// Keep it short: it pins old pages.
+  result<blob_snapshot> snapshot(std::string_view space);
 
   [[nodiscard]] lmdb::env& env() { return *env_; }
   [[nodiscard]] const identity& id() const { return id_; }

@@ -1,5 +1,6 @@
 #include "storage/maintenance.hpp"
 
+#include "storage/job_check.hpp"
 #include "storage/keys.hpp"
 #include "storage/lmdb_catalog.hpp"
 #include "storage/lmdb_shard.hpp"
@@ -235,6 +236,8 @@ result<check_report> check_data_dir(const std::string& dir) {
   for (auto id : used)
     give_up({errc::corrupt, "project " + std::to_string(static_cast<std::uint32_t>(id)),
              "has tasks or results but is not in the catalog"});
+  auto& catalog = dynamic_cast<lmdb_catalog&>(*(*opened)->catalog);
+  if (auto ok = check_jobs(catalog, report); !ok) return give_up(ok.error());
   return report;
 }
 

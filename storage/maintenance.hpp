@@ -20,11 +20,14 @@ struct check_report {
   std::uint64_t settled = 0;
   std::uint64_t results = 0;
   std::uint64_t log_batches = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t job_runs = 0; ///< records of runs, ended or not
 };
 
 /// Reads everything and compares: every record decodes and has its index entry, its place in the
 /// queue or among the settled, and nothing else has one; counts, sequence numbers and the log
-/// agree. A directory that cannot be opened is a problem in the report; `not_found` is an error.
+/// agree; jobs can be run and their histories hang together. A directory that cannot be opened is a
+/// problem in the report; `not_found` is an error.
 result<check_report> check_data_dir(const std::string& dir);
 
 struct dir_stats {

@@ -167,7 +167,14 @@ class Refusals(unittest.TestCase):
             self.assertEqual(ran.returncode, 1)
             self.assert_one_line(ran)
             self.assertEqual(largest.read_bytes(), before)
-            self.assertEqual(lycosa("check", "--data", str(node.data)).returncode, 1)
+            checked = lycosa("check", "--data", str(node.data))
+            self.assertEqual(checked.returncode, 1)
+            self.assertRegex(checked.stderr, r"\Alycosa: [^\n]+: is damaged: 1 problem was found\n\Z")
+            problem = checked.stdout.splitlines()[0]
+            self.assertIn("cut off", problem)
+            self.assertNotIn(problem, checked.stderr)
+            report = json.loads(lycosa("check", "--data", str(node.data), "--json").stdout)
+            self.assertEqual((report["ok"], report["problems"]), (False, [problem]))
 
     def test_bad_settings_are_exit_2_and_named(self):
         for setting, word in (("http.lisen=1", "listen"), ("nosuch.key=1", "nosuch"),
