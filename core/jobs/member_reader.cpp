@@ -50,9 +50,10 @@ double to_seconds(usec d) {
 void member_reader::only(std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : object_.items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    const auto nearest = *std::min_element(names.begin(), names.end(), [&](auto a, auto b) {
-      return distance(key, a) < distance(key, b);
-    });
+    const auto nearest =
+        *std::min_element(names.begin(), names.end(), [&key = key](auto a, auto b) {
+          return distance(key, a) < distance(key, b);
+        });
     return refuse(key, "unknown; the nearest known name is \"" + std::string(nearest) + "\"");
   }
 }

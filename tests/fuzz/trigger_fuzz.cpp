@@ -1,19 +1,11 @@
 // Feeds the trigger parsers any bytes and holds what is accepted to what they promise: the printed
 // form reads back to the same trigger, and times increase.
 #include "core/triggers/spec.hpp"
+#include "tests/fuzz/require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lycosa::trigger;
