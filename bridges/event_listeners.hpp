@@ -35,11 +35,17 @@ struct webhook_config {
   usec longest_pause = std::chrono::minutes{1};
 };
 
+/// What `start_webhook` asks of a configuration.
+result<void> check_webhook(const webhook_config& config, const actors::event_hub& hub);
+
 /// Posts JSON lists of events in their order. A post is repeated, ever more slowly, until it is
 /// answered with 2xx: each event arrives at least once, or in a gap. `sender` sends http actions
 /// and is shared by all. Errors: `invalid_argument` for a URL or a type that makes no sense.
 result<std::unique_ptr<event_listener>> start_webhook(webhook_config config, actors::event_hub& hub,
                                                       std::shared_ptr<jobs::executor> sender);
+
+/// What `start_event_log` asks of its types.
+result<void> check_event_log(const std::string& types, const actors::event_hub& hub);
 
 /// Writes a line an event to the log of the subsystem `events`. `types`: names, or `all`.
 result<std::unique_ptr<event_listener>> start_event_log(std::string types, actors::event_hub& hub);

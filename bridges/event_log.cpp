@@ -3,8 +3,21 @@
 
 namespace lycosa::bridges {
 
+namespace {
+
+result<std::uint64_t> wanted_of(const std::string& types, const actors::event_hub& hub) {
+  return hub.types_of(types == "all" ? std::string_view{} : types);
+}
+
+} // namespace
+
+result<void> check_event_log(const std::string& types, const actors::event_hub& hub) {
+  if (const auto wanted = wanted_of(types, hub); !wanted) return tl::unexpected(wanted.error());
+  return {};
+}
+
 result<std::unique_ptr<event_listener>> start_event_log(std::string types, actors::event_hub& hub) {
-  const auto wanted = hub.types_of(types == "all" ? std::string_view{} : types);
+  const auto wanted = wanted_of(types, hub);
   if (!wanted) return tl::unexpected(wanted.error());
   auto from = hub.read({*wanted, {}, {}}, "0"); // what the node's start told is in it
   if (!from) return tl::unexpected(from.error());

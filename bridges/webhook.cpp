@@ -108,12 +108,18 @@ result<std::vector<std::pair<std::string, std::string>>> parse_headers(const std
   return out;
 }
 
-result<std::unique_ptr<event_listener>> start_webhook(webhook_config config, actors::event_hub& hub,
-                                                      std::shared_ptr<jobs::executor> sender) {
+result<void> check_webhook(const webhook_config& config, const actors::event_hub& hub) {
   if (!config.url.starts_with("http://") && !config.url.starts_with("https://"))
     return fail(errc::invalid_argument, "url", "'" + config.url + "' is not http:// or https://");
+  if (const auto wanted = hub.types_of(config.types); !wanted)
+    return tl::unexpected(wanted.error());
+  return {};
+}
+
+result<std::unique_ptr<event_listener>> start_webhook(webhook_config config, actors::event_hub& hub,
+                                                      std::shared_ptr<jobs::executor> sender) {
+  if (auto ok = check_webhook(config, hub); !ok) return tl::unexpected(ok.error());
   const auto wanted = hub.types_of(config.types);
-  if (!wanted) return tl::unexpected(wanted.error());
   auto from = hub.read({*wanted, {}, {}}, "0");
   if (!from) return tl::unexpected(from.error());
   const auto batch = config.batch;

@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
+#include "cli/listeners.hpp"
 #include "cli/settings_options.hpp"
+#include "cli/table.hpp"
 #include "conf/print.hpp"
 
 #include <memory>
@@ -31,6 +33,17 @@ int check(const std::string& file, context& ctx) {
   }
   for (const auto& w : loaded->warnings)
     ctx.err << w.text() << '\n';
+  // What serve would refuse only when it has come up.
+  const auto wrong = check_listeners(loaded->values.events);
+  for (const auto& e : wrong) {
+    const auto second_dot = e.what.find('.', e.what.find('.') + 1);
+    const auto where = loaded->source_of(std::string_view(e.what).substr(0, second_dot));
+    ctx.err << printable(conf::problem{where, e.what, e.why}.text()) << '\n';
+  }
+  if (!wrong.empty()) {
+    ctx.err.flush();
+    return bad_input;
+  }
   ctx.out << file << ": good\n" << std::flush;
   return done;
 }

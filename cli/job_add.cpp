@@ -1,5 +1,6 @@
 #include "cli/files.hpp"
 #include "cli/job_cmd.hpp"
+#include "cli/job_send.hpp"
 #include "cli/job_toml.hpp"
 #include "cli/table.hpp"
 #include "core/jobs/job_json.hpp"
@@ -19,10 +20,6 @@ struct add_options : server_options {
   std::string id, name, trigger, timezone, shell;
   bool replace = false;
 };
-
-std::string text_for_server(const json& job) {
-  return job.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 result<jobs::job_input> checked(const json& job) {
   return jobs::parse_job(text_for_server(job),
@@ -110,22 +107,25 @@ int add(const add_options& o, context& ctx) {
   client server{o.url};
   int code = done;
   auto answers = json::array();
-  for (auto& job : *jobs) {
+  for (auto& job : *jobs)
     if (o.replace && job.is_object()) job["replace_existing"] = true;
-    auto answer = server.call_json("POST", "/v1/jobs", text_for_server(job));
+  send_jobs(server, *jobs, [&](std::size_t index, outcome<json> answer) {
     if (!answer) {
+      const auto& why = answer.error();
+      const auto& job = (*jobs)[index];
       std::string id = "job";
       if (job.is_object() && job.contains("id") && job["id"].is_string()) id = job["id"];
-      if (answer.error().code == unreachable) return ctx.complain(answer.error());
-      code = ctx.complain(failure{answer.error().code, printable(id), answer.error().why});
-      continue;
-    }
-    if (o.json)
+      code =
+          ctx.complain(why.code == unreachable ? why : failure{why.code, printable(id), why.why});
+    } else if (o.json) {
       answers.push_back(std::move(*answer));
-    else
+    } else {
       ctx.out << text_of(*answer, "id") << ": next run " << text_of(*answer, "next_run_time")
               << '\n';
-  }
+    }
+    return true;
+  });
+  if (code == unreachable) return code;
   if (o.json) ctx.out << text_for_server(answers) << '\n';
   ctx.out << std::flush;
   return code;

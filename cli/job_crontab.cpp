@@ -1,5 +1,6 @@
 #include "cli/files.hpp"
 #include "cli/job_cmd.hpp"
+#include "cli/job_send.hpp"
 #include "cli/progress.hpp"
 #include "cli/table.hpp"
 #include "core/jobs/crontab_file.hpp"
@@ -147,12 +148,12 @@ nlohmann::json decided(const json& job) {
 }
 
 /// What is to be sent for an entry; none when the node has that very job.
-std::optional<json> order_for(const crontab_entry& e, const jobs_there& there) {
+std::optional<json> order_for(const crontab_entry& e, const jobs_there& there, bool replace) {
   auto order = json::parse(e.json);
+  if (replace) order["replace_existing"] = true; // of all or none, so that they go as one list
   const auto old = there.find(e.job.id);
   if (old == there.end()) return order;
   if (decided(old->second) == decided(json::parse(jobs::to_json(e.job)))) return std::nullopt;
-  order["replace_existing"] = true;
   // Somebody's decision, which a crontab cannot tell.
   if (old->second.value("paused", false)) {
     order["paused"] = true;
@@ -175,29 +176,47 @@ int import(const crontab_file& file, const import_options& o, context& ctx) {
                                         "replaces, --prefix keeps crontabs apart)"});
   auto all = json::array();
   std::map<std::string_view, std::size_t> counts;
+  std::vector<json> orders;
+  std::vector<std::size_t> places; ///< of their entries in the file and in `all`
+  for (const auto& e : file.entries) {
+    const auto old = there->find(e.job.id);
+    const bool known = old != there->end();
+    auto order = order_for(e, *there, o.replace);
+    const auto* what = !order ? "unchanged" : known ? "replaced" : "added";
+    all.push_back({{"line", e.line}, {"id", e.job.id}, {"outcome", what}});
+    if (order) {
+      places.push_back(all.size() - 1);
+      orders.push_back(std::move(*order));
+    } else {
+      ++counts[what];
+      all.back()["next_run_time"] = old->second["next_run_time"];
+    }
+  }
+  std::size_t imported = counts["unchanged"];
+  std::optional<failure> refused;
   {
     progress bar(ctx.err, ctx.err_terminal, file.entries.size(), "jobs");
-    for (const auto& e : file.entries) {
-      const auto old = there->find(e.job.id);
-      const auto order = order_for(e, *there);
-      const auto* what = !order ? "unchanged" : old != there->end() ? "replaced" : "added";
-      auto now =
-          order ? server.call_json("POST", "/v1/jobs", order->dump()) : outcome<json>{old->second};
-      if (!now) {
-        bar.clear();
-        auto f = now.error();
-        if (f.code != unreachable) f.what = place(o, e.line) + ": " + printable(e.job.id);
-        f.why += "; " + std::to_string(all.size()) + " of " + std::to_string(file.entries.size())
-                 + " jobs were imported";
-        return ctx.complain(f);
+    send_jobs(server, orders, [&](std::size_t index, outcome<json> now) {
+      auto& a = all[places[index]];
+      if (now) {
+        ++counts[a["outcome"] == "replaced" ? "replaced" : "added"];
+        a["next_run_time"] = (*now)["next_run_time"];
+        ++imported;
+        bar.update(imported, imported);
+      } else if (!refused) {
+        refused = now.error();
+        const auto& e = file.entries[places[index]];
+        if (refused->code != unreachable)
+          refused->what = place(o, e.line) + ": " + printable(e.job.id);
       }
-      ++counts[what];
-      all.push_back({{"line", e.line},
-                     {"id", e.job.id},
-                     {"outcome", what},
-                     {"next_run_time", (*now)["next_run_time"]}});
-      bar.update(all.size(), all.size());
-    }
+      return true;
+    });
+    if (refused) bar.clear();
+  }
+  if (refused) {
+    refused->why += "; " + std::to_string(imported) + " of " + std::to_string(file.entries.size())
+                    + " jobs were imported";
+    return ctx.complain(*refused);
   }
   if (o.json) {
     ctx.out << all.dump() << '\n' << std::flush;

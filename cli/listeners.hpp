@@ -10,6 +10,10 @@
 
 namespace lycosa::cli {
 
+/// What keeps listeners from being started, each error under its key. Needs no node: `config check`
+/// asks this too.
+[[nodiscard]] std::vector<error> check_listeners(const conf::events_settings& s);
+
 /// Those whom the configuration wants to be told of events. They outlive the node, to tell of its
 /// end.
 class listeners {

@@ -67,6 +67,17 @@ constexpr std::size_t most_jobs = 10'000; // a request, as of tasks
 struct added_jobs {
   std::size_t added = 0;
   std::map<std::size_t, error> rejected;
+  /// The jobs as they are now, null where one was rejected; none = nobody asked.
+  std::optional<std::vector<std::string>> jobs;
+
+  void add(std::size_t index, const result<lycosa::jobs::job>& j) {
+    if (!j) {
+      rejected.emplace(index, j.error());
+      return;
+    }
+    ++added;
+    if (jobs) (*jobs)[index] = lycosa::jobs::to_json(*j);
+  }
 
   [[nodiscard]] response show() const {
     std::string b = "{\"added\":" + std::to_string(added) + ",\"rejected\":[";
@@ -75,9 +86,18 @@ struct added_jobs {
       b += "{\"index\":" + std::to_string(index);
       append_key(b, "error");
       append_string(b, why.text());
-      b += '}';
+      b += ",\"status\":" + std::to_string(status_of(why.code)) + '}';
     }
-    return json(b + "]}");
+    b += ']';
+    if (jobs) {
+      b += ",\"jobs\":[";
+      for (const auto& j : *jobs) {
+        if (b.back() != '[') b += ',';
+        b += j;
+      }
+      b += ']';
+    }
+    return json(b + '}');
   }
 };
 
@@ -88,6 +108,8 @@ void add_list(service& s, const request& r, const exchange_ptr& x) {
     return answer_error(x, {errc::invalid_argument, "jobs",
                             "more than " + std::to_string(most_jobs) + " in one request"});
   added_jobs sum;
+  if (const auto* show = r.argument("jobs"); show != nullptr && *show == "true")
+    sum.jobs.emplace(inputs->size(), "null");
   std::vector<jobs::job> all;
   std::vector<std::size_t> places;
   std::optional<bool> replace;
@@ -108,12 +130,8 @@ void add_list(service& s, const request& r, const exchange_ptr& x) {
                         [x, sum = std::move(sum), places = std::move(places)](
                             result<std::vector<result<jobs::job>>> done) mutable {
                           if (!done) return answer_error(x, done.error());
-                          for (std::size_t i = 0; i < done->size(); ++i) {
-                            if ((*done)[i])
-                              ++sum.added;
-                            else
-                              sum.rejected.emplace(places[i], (*done)[i].error());
-                          }
+                          for (std::size_t i = 0; i < done->size(); ++i)
+                            sum.add(places[i], (*done)[i]);
                           answer_now(x, sum.show());
                         });
 }

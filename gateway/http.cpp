@@ -48,7 +48,9 @@ bool names_lines(std::string_view media) {
          || media.find("json-seq") != std::string_view::npos;
 }
 
-unsigned status_of(errc code) {
+} // namespace
+
+unsigned status_of(errc code) noexcept {
   switch (code) {
   case errc::invalid_argument:
     return 400;
@@ -73,8 +75,6 @@ unsigned status_of(errc code) {
   }
   return 500;
 }
-
-} // namespace
 
 const std::string* request::argument(std::string_view name) const {
   for (const auto& [key, value] : query)

@@ -91,6 +91,8 @@ struct field_error {
                                std::string_view more = {});
 /// The same for a failure of the node or of a decoder.
 [[nodiscard]] response problem(const error& e, std::string_view more = {});
+/// The HTTP status that stands for a failure.
+[[nodiscard]] unsigned status_of(errc code) noexcept;
 [[nodiscard]] std::string_view status_title(unsigned status) noexcept;
 
 /// An answer of 200 with a JSON body.

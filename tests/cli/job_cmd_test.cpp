@@ -22,19 +22,55 @@ public:
   [[nodiscard]] std::string url() const { return node_.url(); }
   [[nodiscard]] std::vector<plain_json> sent() const {
     std::vector<plain_json> out;
-    for (const auto& r : node_.requests())
-      if (r.method == "POST") out.push_back(plain_json::parse(r.body));
+    for (const auto& r : node_.requests()) {
+      if (r.method != "POST") continue;
+      const auto body = plain_json::parse(r.body);
+      if (body.is_array())
+        out.insert(out.end(), body.begin(), body.end());
+      else
+        out.push_back(body);
+    }
     return out;
+  }
+  [[nodiscard]] std::size_t posts() const {
+    std::size_t n = 0;
+    for (const auto& r : node_.requests())
+      n += r.method == "POST";
+    return n;
   }
   /// Of the jobs sent, as `GET /v1/jobs` shows them.
   void show(const plain_json& job) { there_[job.at("id")] = job; }
 
 private:
+  static bool bad(const plain_json& job) { return job.value("id", "").starts_with("bad"); }
+  static plain_json taken(plain_json job) {
+    job["next_run_time"] = "2026-03-02T05:00:00Z";
+    return job;
+  }
+  static response take_list(plain_json list) {
+    auto jobs = plain_json::array();
+    auto rejected = plain_json::array();
+    for (auto& job : list) {
+      if (bad(job)) {
+        rejected.push_back({{"index", jobs.size()},
+                            {"error", "id: job " + job.value("id", "") + " exists"},
+                            {"status", 409}});
+        jobs.push_back(nullptr);
+      } else {
+        jobs.push_back(taken(std::move(job)));
+      }
+    }
+    return {
+        200,
+        plain_json{{"added", jobs.size() - rejected.size()}, {"rejected", rejected}, {"jobs", jobs}}
+            .dump()};
+  }
   response answer(const request& r) {
     if (r.method == "POST") {
-      auto job = plain_json::parse(r.body);
-      job["next_run_time"] = "2026-03-02T05:00:00Z";
-      return {201, job.dump()};
+      auto body = plain_json::parse(r.body);
+      if (body.is_array()) return take_list(std::move(body));
+      if (bad(body)) return {409, R"({"detail":"id: job bad exists"})"};
+      return {201, taken(std::move(body)).dump()};
     }
     auto list = plain_json::array();
     for (const auto& [id, job] : there_)
@@ -140,6 +176,65 @@ echo two
   EXPECT_THAT(refused("[[job]]\nid = \n"), StartsWith("lycosa: -:2: "));
   EXPECT_THAT(refused("jobs = 1\n"), StartsWith("lycosa: -:1: jobs: unknown"));
   EXPECT_EQ(node.sent().size(), 2u);
+}
+
+namespace {
+
+/// A line a job, each with this many bytes more.
+std::string job_lines(std::size_t n, std::size_t padding = 0) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i)
+    out += plain_json{{"id", "j" + std::to_string(i)},
+                      {"name", std::string(padding, 'x')},
+                      {"trigger", {{"type", "crontab"}, {"expr", "@daily"}}},
+                      {"action", {{"type", "function"}, {"name", "f"}}}}
+               .dump()
+           + "\n";
+  return out;
+}
+
+} // namespace
+
+TEST(job_add, many_jobs_go_in_few_requests_and_are_told_in_their_order) {
+  jobs_node node;
+  const auto r = job({"add", "-", "--server", node.url()}, job_lines(2500));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(node.posts(), 3u);
+  ASSERT_EQ(node.sent().size(), 2500u);
+  EXPECT_EQ(node.sent()[2499]["id"], "j2499");
+  EXPECT_THAT(r.out, StartsWith("j0: next run 2026-03-02T05:00:00Z\nj1: next run "));
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2500);
+  const auto all =
+      plain_json::parse(job({"add", "-", "--json", "--server", node.url()}, job_lines(2500)).out);
+  ASSERT_EQ(all.size(), 2500u);
+  EXPECT_EQ(all[2499]["id"], "j2499");
+}
+
+TEST(job_add, large_jobs_go_in_smaller_requests) {
+  jobs_node node;
+  EXPECT_EQ(job({"add", "-", "--server", node.url()}, job_lines(5, 700'000)).code, 0);
+  EXPECT_EQ(node.posts(), 5u);
+}
+
+TEST(job_add, what_is_refused_is_named_and_the_others_are_added) {
+  jobs_node node;
+  auto lines = job_lines(2);
+  lines.insert(lines.find('\n') + 1, "{\"id\":\"bad 1\"}\n{\"id\":\"bad 2\"}\n");
+  const auto r = job({"add", "-", "--server", node.url()}, lines);
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.err, "lycosa: bad 1: id: job bad 1 exists\nlycosa: bad 2: id: job bad 2 exists\n");
+  EXPECT_THAT(r.out, StartsWith("j0: next run 2026-03-02T05:00:00Z\nj1: next run "));
+  EXPECT_EQ(node.posts(), 1u);
+}
+
+TEST(job_add, jobs_that_replace_and_jobs_that_do_not_go_apart) {
+  jobs_node node;
+  const auto r = job({"add", "-", "--server", node.url()},
+                     R"([{"id":"a"},{"id":"b","replace_existing":true},
+                         {"id":"c","replace_existing":true},{"id":"d","replace_existing":false}])");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(node.posts(), 3u);
+  EXPECT_EQ(node.sent().size(), 4u);
 }
 
 TEST(job_export, toml_says_what_json_says) {

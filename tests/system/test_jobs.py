@@ -165,6 +165,8 @@ class Jobs(NodeTest):
         self.assertEqual([r["index"] for r in answer["rejected"]], [1, 3, 4])
         self.assertIn("trigger", answer["rejected"][0]["error"])
         self.assertIn("l1", answer["rejected"][1]["error"])
+        self.assertEqual([r["status"] for r in answer["rejected"]], [400, 409, 400])
+        self.assertNotIn("jobs", answer)
         for key in ("l1", "l3"):
             self.assertEqual(self.client.call("GET", f"/v1/jobs/{key}")["id"], key)
         with self.assertRaises(LycosaError) as refused:

@@ -199,6 +199,22 @@ class Refusals(unittest.TestCase):
         file.write_text("[storage]\nshards = 2\n")
         self.assertEqual(lycosa("config", "check", str(file)).returncode, 0)
 
+    def test_config_check_looks_at_events(self):
+        file = self.folder / "lycosa.toml"
+        file.write_text('[events]\nlog = "job_errr"\n'
+                        'webhooks = { a = "ftp://x/", b = "https://example.org/" }\n'
+                        'webhook_types = { b = "no_such", c = "job_error" }\n'
+                        'webhook_headers = { b = "nothing" }\n')
+        ran = lycosa("config", "check", str(file))
+        self.assertEqual(ran.returncode, 2)
+        for line, key in ((2, "log"), (3, "webhooks.a"), (4, "webhook_types.b"),
+                          (4, "webhook_types.c"), (5, "webhook_headers.b")):
+            self.assertRegex(ran.stderr, rf"(?m)lycosa\.toml:{line}: events\.{key}: \S.*$")
+        self.assertEqual(len(ran.stderr.splitlines()), 5, ran.stderr)
+        file.write_text('[events]\nlog = "all"\nwebhooks = { b = "https://example.org/" }\n'
+                        'webhook_types = { b = "job_error,job_lost" }\n')
+        self.assertEqual(lycosa("config", "check", str(file)).returncode, 0)
+
     def test_config_print_can_be_read_back(self):
         printed = lycosa("config", "print", "--set", "storage.shards=5")
         self.assertEqual(printed.returncode, 0)
