@@ -107,6 +107,24 @@ class Jobs(NodeTest):
         run = self.ended("bytes")[0]
         self.assertEqual((run["outcome"], run["output"]), ("success", "a\ufffdb"))
 
+    def test_the_command_line_adds_lists_and_names_what_is_refused(self):
+        self.job("m2")
+        lines = "".join(json.dumps({"id": key, "trigger": trigger,
+                                    "action": {"type": "command", "argv": ["true"]}}) + "\n"
+                        for key, trigger in (("m1", "no"), ("m2", NEVER), ("m3", NEVER),
+                                             ("m4", NEVER)))
+        for key in ("m3", "m4"):
+            self.addCleanup(self.forget, key)
+        ran = lycosa("job", "add", "-", server=self.node.url, stdin=lines)
+        self.assertEqual([line.split(":")[0] for line in ran.stdout.splitlines()], ["m3", "m4"])
+        self.assertIn("m3: next run 2", ran.stdout)
+        self.assertRegex(ran.stderr, r"\Alycosa: m1: trigger\S*: [^\n]+\nlycosa: m2: [^\n]+exists\n\Z")
+        self.assertEqual(ran.returncode, 1)
+        ran = lycosa("job", "add", "-", "--replace", "--json", server=self.node.url,
+                     stdin="".join(lines.splitlines(keepends=True)[1:]))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual([j["id"] for j in json.loads(ran.stdout)], ["m2", "m3", "m4"])
+
     def test_the_command_line(self):
         def job(*words, code=0, **more):
             ended = lycosa("job", *words, server=self.node.url, **more)
