@@ -24,6 +24,8 @@ inline void merge(submit_answer& into, submit_answer&& part) {
   into.ignored += part.ignored;
   for (const auto& [why, n] : part.ignored_reasons)
     into.ignored_reasons[why] += n;
+  into.ignored_items.insert(into.ignored_items.end(), part.ignored_items.begin(),
+                            part.ignored_items.end());
   into.cancelled += part.cancelled;
   merge_refusals(into, std::move(part));
 }

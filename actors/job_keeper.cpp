@@ -207,7 +207,7 @@ void job_keeper::flush() {
     return;
   }
   auto e = engine_.take();
-  engine_.rest();
+  engine_.rest(now());
   for (const auto& [id, why] : e.unreadable) {
     log_of("jobs")->error("job {} cannot be read; it is left as it is and does not run: {}", id,
                           why.text());
@@ -215,8 +215,7 @@ void job_keeper::flush() {
   }
   count(e);
   config_.events->publish(std::move(e.events));
-  for (auto& request : e.starts)
-    start(std::move(request));
+  start(std::move(e.starts));
   for (const auto key : e.cancels)
     if (const auto i = running_.find(key); i != running_.end()) i->second->cancel(key);
   for (auto& then : std::exchange(waiting_, {}))
@@ -262,25 +261,31 @@ const std::shared_ptr<jobs::executor>& job_keeper::executor_of(const jobs::actio
   return x.function;
 }
 
-void job_keeper::start(jobs::run_request request) {
-  const auto key = request.key;
-  const auto by = executor_of(request.action);
-  auto done = [self = caf::actor_cast<jobs_actor>(self_), key](jobs::run_result r) {
-    auto c = std::make_shared<job_call>();
-    c->run = [key, r = std::move(r)](job_keeper& k) mutable {
-      k.running_.erase(key);
-      k.engine_.finished(key, std::move(r), k.now());
+void job_keeper::start(std::vector<jobs::run_request> requests) {
+  std::map<std::shared_ptr<jobs::executor>, std::vector<jobs::run_start>> together;
+  for (auto& request : requests) {
+    const auto key = request.key;
+    const auto by = executor_of(request.action);
+    auto done = [self = caf::actor_cast<jobs_actor>(self_), key](jobs::run_result r) {
+      auto c = std::make_shared<job_call>();
+      c->run = [key, r = std::move(r)](job_keeper& k) mutable {
+        k.running_.erase(key);
+        k.engine_.finished(key, std::move(r), k.now());
+      };
+      caf::anon_send(self, std::move(c));
     };
-    caf::anon_send(self, std::move(c));
-  };
-  if (!by) {
-    jobs::run_result none;
-    none.outcome = jobs::run_outcome::error;
-    none.error = "this node carries out no actions of this kind";
-    return done(std::move(none));
+    if (!by) {
+      jobs::run_result none;
+      none.outcome = jobs::run_outcome::error;
+      none.error = "this node carries out no actions of this kind";
+      done(std::move(none));
+      continue;
+    }
+    running_[key] = by;
+    together[by].push_back({std::move(request), std::move(done)});
   }
-  running_[key] = by;
-  by->start(std::move(request), std::move(done));
+  for (auto& [by, runs] : together)
+    by->start_all(std::move(runs));
 }
 
 void job_keeper::arm() {

@@ -63,7 +63,7 @@ private:
   void ask_flush();
   void arm();
   [[nodiscard]] bool store_pending();
-  void start(jobs::run_request request);
+  void start(std::vector<jobs::run_request> requests);
   [[nodiscard]] const std::shared_ptr<jobs::executor>& executor_of(const jobs::action& a) const;
   void check_clock();
   void sweep();

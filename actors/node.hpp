@@ -85,6 +85,7 @@ struct submit_answer {
   std::uint64_t restarted = 0;
   std::uint64_t ignored = 0;
   std::map<std::string_view, std::uint64_t> ignored_reasons; ///< static text → how many
+  std::vector<std::pair<std::uint32_t, std::string_view>> ignored_items; ///< index → static text
   std::uint64_t cancelled = 0;
   std::vector<item_error> rejected;
   /// Set when a part could not be written (`no_space`, `unavailable`): the counts tell what was.

@@ -97,6 +97,7 @@ void project_state::submitted(submit_op& op) {
       case accept_outcome::ignored:
         answer.ignored += 1;
         answer.ignored_reasons[out.reason] += 1;
+        answer.ignored_items.emplace_back(op.items[i].index, out.reason);
         break;
       }
     }

@@ -155,7 +155,9 @@ result<void> read_executors(const key_info& key, const toml::node& value, execut
       return wrong(std::string{name.str()} + ".concurrency: must be 1 or more");
     all.emplace(name.str(), one);
   }
-  all.try_emplace("default");
+  const jobs_settings defaults;
+  for (const auto& [name, always] : defaults.executors)
+    all.try_emplace(name, always);
   out = std::move(all);
   return {};
 }

@@ -231,8 +231,8 @@ std::vector<key_info> make_keys() {
        "Runs of one job that may wait for each other, also those of one backfill.", "runs", 1,
        million},
       {"jobs", "cache", AT(jobs.cache),
-       "Jobs held whole in memory, the latest used; of the others only their place in time is, some "
-       "300 bytes each, and they are read when they are due.",
+       "Jobs due within ten minutes that are held whole in memory, at most; of the others only "
+       "their place in time is, some 300 bytes each, and they are read when they are due.",
        "jobs", 0, 100 * million},
       {"jobs", "history_count", AT(jobs.history_count), "Latest runs kept a job.", "runs", 1,
        million},
@@ -245,8 +245,11 @@ std::vector<key_info> make_keys() {
       {.section = "jobs",
        .name = "executors",
        .get = AT(jobs.executors),
-       .meaning = "What a job's `executor` may name, and how many runs each carries at a time and "
-                  "lets wait; more are dropped. `default` is always there.",
+       .meaning =
+           "What a job's `executor` may name, and how many runs each carries at a time and "
+           "lets wait; more are dropped. `default` is always there, and so is `tasks`, "
+           "which takes the jobs of `default` whose action is a task: handing one over keeps "
+           "nothing busy.",
        .unit = "",
        .min = 0,
        .max = million},

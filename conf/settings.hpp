@@ -113,7 +113,7 @@ struct jobs_settings {
   std::uint64_t history_count = 100;
   usec history_age = std::chrono::days{30};
   usec stop_wait = std::chrono::seconds{10};
-  executor_map executors{{"default", {}}};
+  executor_map executors{{"default", {}}, {"tasks", {10'000, 1'000'000}}};
 };
 
 struct events_settings {

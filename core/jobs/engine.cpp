@@ -4,6 +4,7 @@
 #include "core/triggers/time_text.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace lycosa::jobs {
 
@@ -21,6 +22,7 @@ engine::engine(engine_limits limits, job_source& source)
     : limits_(std::move(limits)), source_(source) {
   limits_.catch_up_number = std::max(limits_.catch_up_number, 1u);
   limits_.executors.try_emplace("default");
+  limits_.executors.try_emplace(std::string(task_pool), task_pool_limits);
   for (const auto& [name, l] : limits_.executors) {
     auto& p = pools_[name];
     p.limits = l;
@@ -35,6 +37,15 @@ tl::unexpected<error> engine::unknown(std::string_view id) const {
 engine::pool* engine::find_pool(std::string_view name) {
   const auto i = pools_.find(name);
   return i == pools_.end() ? nullptr : &i->second;
+}
+
+std::string_view engine::pool_name(const job& j) {
+  const bool task = std::holds_alternative<task_action>(j.action);
+  return task && j.executor == "default" ? task_pool : std::string_view(j.executor);
+}
+
+engine::pool* engine::pool_of(const job& j) {
+  return find_pool(pool_name(j));
 }
 
 // -- jobs whole and at rest ----------------------------------------------------------------------
@@ -56,13 +67,19 @@ job_slot& engine::hold(job_index::iterator i, job j) {
   r.live->at = i;
   used_.push_front(r.live.get());
   r.live->recency = used_.begin();
+  ++touched_;
   return *r.live;
+}
+
+void engine::touch(job_slot& s) {
+  used_.splice(used_.begin(), used_, s.recency);
+  ++touched_;
 }
 
 job_slot* engine::whole(job_index::iterator i) {
   auto& r = i->second;
   if (r.live) {
-    used_.splice(used_.begin(), used_, r.live->recency);
+    touch(*r.live);
     return r.live.get();
   }
   auto stored = source_.load(i->first);
@@ -74,20 +91,27 @@ job_slot* engine::whole(job_index::iterator i) {
   return nullptr;
 }
 
-void engine::rest() {
+/// False while it has open runs or is about to be stored.
+bool engine::let_rest(job_slot& s) {
+  const auto& id = s.job.id;
+  if (!s.open.empty() || out_.jobs.contains(id) || out_.places.contains(id)) return false;
+  used_.erase(s.recency);
+  s.at->second.live.reset();
+  return true;
+}
+
+void engine::rest(wall_time now) {
+  auto i = used_.begin();
+  for (auto n = std::exchange(touched_, 0); n > 0 && i != used_.end(); --n) {
+    auto& s = **i++;
+    const auto& r = s.at->second;
+    if (r.paused || r.planned > now + limits_.near) (void)let_rest(s);
+  }
   if (used_.size() <= limits_.cache) return;
   // Those with open runs stay; a bound on the looks keeps a busy moment from being slow.
-  const auto excess = used_.size() - limits_.cache;
-  for (auto looks = excess * 2 + 64; looks > 0 && used_.size() > limits_.cache; --looks) {
-    auto* s = used_.back();
-    const auto& id = s->job.id;
-    if (!s->open.empty() || out_.jobs.contains(id) || out_.places.contains(id)) {
-      used_.splice(used_.begin(), used_, s->recency);
-      continue;
-    }
-    used_.pop_back();
-    s->at->second.live.reset();
-  }
+  for (auto looks = (used_.size() - limits_.cache) * 2 + 64;
+       looks > 0 && used_.size() > limits_.cache; --looks)
+    if (auto& s = *used_.back(); !let_rest(s)) used_.splice(used_.begin(), used_, s.recency);
 }
 
 void engine::warm_up() {
@@ -194,7 +218,7 @@ void engine::restore(run_record r, wall_time now) {
   const run_key key{++last_key_};
   const auto state = r.state;
   const auto retry_at = r.retry_at.value_or(now);
-  open_[key] = {std::move(r), s, find_pool(s->job.executor), false, false};
+  open_[key] = {std::move(r), s, pool_of(s->job), false, false};
   s->open.push_back(key);
   if (state == run_state::buffered) {
     s->buffer.push_back(key);
@@ -213,12 +237,13 @@ void engine::opened(wall_time now) {
 
 void engine::started(wall_time now) {
   emit(event_kind::scheduler_started, now, std::string());
+  std::set<run_key> there; // what an earlier `restore` has put into queues
+  for (const auto& [name, p] : pools_)
+    there.insert(p.queue.begin(), p.queue.end());
   std::vector<run_key> waiting;
   for (const auto& [key, run] : open_)
-    if (run.record.state == run_state::queued && run.owner) waiting.push_back(key);
-  for (auto& [name, p] : pools_) // what an earlier `restore` has put there
-    for (const auto key : p.queue)
-      std::erase(waiting, key);
+    if (run.record.state == run_state::queued && run.owner && !there.contains(key))
+      waiting.push_back(key);
   for (const auto key : waiting)
     submit(key, now);
   std::set<job_slot*> owners;
@@ -363,7 +388,8 @@ result<void> engine::remove(std::string_view id, wall_time now) {
   count(i->second, std::uint64_t(-1));
   out_.jobs.erase(name);
   out_.places.erase(name);
-  std::erase_if(out_.runs, [&](const auto& r) { return r.first.first == name; });
+  out_.runs.erase(out_.runs.lower_bound({name, 0}),
+                  out_.runs.upper_bound({name, std::numeric_limits<std::uint64_t>::max()}));
   out_.erased.insert(name);
   jobs_.erase(i);
   emit(event_kind::job_removed, now, name);
@@ -492,7 +518,8 @@ std::string engine::why(std::string_view id, wall_time now) {
   for (const auto key : s.open) {
     const auto& r = open_.at(key).record;
     more += "; the run of " + text(r.nominal) + " is " + std::string(to_string(r.state));
-    if (r.state == run_state::queued) more += ": every slot of executor " + j.executor + " is busy";
+    if (r.state == run_state::queued)
+      more += ": every slot of executor " + std::string(pool_name(j)) + " is busy";
   }
   if (paused_) return "the scheduler is paused" + more;
   if (j.paused)

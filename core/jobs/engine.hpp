@@ -51,12 +51,19 @@ struct executor_limits {
   std::uint32_t queue_limit = 10'000; ///< runs that wait for a slot; more are dropped
 };
 
+/// Takes the runs of "default" whose action is a task: handing one over keeps nothing busy, so it
+/// need not wait for a slot beside commands and requests.
+inline constexpr std::string_view task_pool = "tasks";
+inline constexpr executor_limits task_pool_limits{10'000, 1'000'000};
+
 struct engine_limits {
   std::uint32_t catch_up_number = 100; ///< overdue times of a job looked at, the latest
   usec catch_up_age = std::chrono::hours{24 * 365}; ///< older ones are dropped
   std::uint32_t buffer = 1000;                      ///< runs of one job that wait for each other
   std::size_t cache = 16'384;                       ///< jobs held whole while they rest
-  std::map<std::string, executor_limits, std::less<>> executors; ///< "default" is always there
+  usec near = std::chrono::minutes{10}; ///< only those due so soon are held whole while they rest
+  /// "default" and `task_pool` are always there.
+  std::map<std::string, executor_limits, std::less<>> executors;
 };
 
 /// What is to be done after decisions: first everything of the store in one commit, then the
@@ -105,8 +112,8 @@ public:
   /// Fetches the jobs that are due first, as many as are held whole, so that those which cannot be
   /// read are known at once.
   void warm_up();
-  /// What was taken is stored: jobs held whole past the limit may go.
-  void rest();
+  /// What was taken is stored: jobs that are not due soon need not be held whole any longer.
+  void rest(wall_time now);
 
   // -- changes; errors change nothing
   result<job> add(job j, bool replace, wall_time now);
@@ -216,7 +223,11 @@ private:
   void reap(wall_time now);
   void abandon(job_slot& s);
   [[nodiscard]] static bool has_room(const job_slot& s);
+  void touch(job_slot& s);
+  bool let_rest(job_slot& s);
   [[nodiscard]] pool* find_pool(std::string_view name);
+  [[nodiscard]] static std::string_view pool_name(const job& j);
+  [[nodiscard]] pool* pool_of(const job& j);
   [[nodiscard]] tl::unexpected<error> unknown(std::string_view id) const;
 
   engine_limits limits_;
@@ -224,6 +235,7 @@ private:
   job_index jobs_;
   job_counts counts_;
   std::list<job_slot*> used_; ///< jobs held whole, the latest used first
+  std::size_t touched_ = 0;   ///< how many of them, from the first, at most since `rest`
   /// Jobs that have a time and are not paused.
   std::set<job_index::iterator, by_time> agenda_;
   std::optional<std::string> replanned_; ///< zones have changed: jobs up to this one are done

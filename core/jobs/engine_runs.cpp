@@ -82,7 +82,7 @@ run_key engine::open(job_slot& s, due_time t, run_cause cause, run_state state, 
   run.record.nominal = run.record.last = t.nominal;
   run.record.planned = t.planned;
   run.owner = &s;
-  run.where = find_pool(s.job.executor);
+  run.where = pool_of(s.job);
   s.open.push_back(key);
   moved(s);
   record(open_.emplace(key, std::move(run)).first->second.record);
@@ -91,17 +91,14 @@ run_key engine::open(job_slot& s, due_time t, run_cause cause, run_state state, 
 
 void engine::submit(run_key key, wall_time now) {
   auto& run = open_.at(key);
-  run.where = find_pool(run.owner->job.executor);
-  if (!run.where)
-    return end(key, run_state::dropped_queue, "no executor is named " + run.owner->job.executor,
-               now);
+  run.where = pool_of(run.owner->job);
+  const std::string name(pool_name(run.owner->job));
+  if (!run.where) return end(key, run_state::dropped_queue, "no executor is named " + name, now);
   auto& p = *run.where;
   if (!closed_ && p.running < p.limits.concurrency) return start(key, now);
   if (!closed_ && p.queue.size() >= p.limits.queue_limit)
     return end(key, run_state::dropped_queue,
-               std::to_string(p.queue.size()) + " runs were waiting for executor "
-                   + run.owner->job.executor,
-               now);
+               std::to_string(p.queue.size()) + " runs were waiting for executor " + name, now);
   p.queue.push_back(key);
   record(run.record);
 }
@@ -113,7 +110,9 @@ void engine::start(run_key key, wall_time now) {
   const auto late = now - r.planned;
   if (r.cause == run_cause::schedule && !run.deferred && j.misfire_grace && late > *j.misfire_grace)
     return end(key, run_state::missed,
-               "waited for a slot of executor " + j.executor + " until its grace had passed", now);
+               "waited for a slot of executor " + std::string(pool_name(j))
+                   + " until its grace had passed",
+               now);
   r.state = run_state::running;
   r.started = now;
   if (r.attempt == 0) r.late = late;
@@ -197,6 +196,7 @@ void engine::end(run_key key, run_state state, std::string reason, wall_time now
     --s.active;
   }
   std::erase(s.open, key);
+  if (s.open.empty()) touch(s); // it may rest again
   r.state = state;
   r.ended = now;
   r.retry_at.reset();

@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lycosa::jobs {
 
@@ -42,10 +44,17 @@ struct run_result {
   std::string error;       ///< one line for a person; empty if and only if `success`
 };
 
+using done_handler = std::function<void(run_result)>;
+
+struct run_start {
+  run_request request;
+  done_handler done;
+};
+
 /// Carries out the actions of one kind. Callable from any thread.
 class executor {
 public:
-  using done_handler = std::function<void(run_result)>;
+  using done_handler = jobs::done_handler;
 
   virtual ~executor() = default;
 
@@ -53,6 +62,12 @@ public:
   /// `done` is called exactly once, on any thread, possibly before `start` returns; also for what
   /// cannot be started. It must be short and must not throw.
   virtual void start(run_request request, done_handler done) = 0;
+
+  /// The same for runs that begin together, in their order.
+  virtual void start_all(std::vector<run_start> runs) {
+    for (auto& r : runs)
+      start(std::move(r.request), std::move(r.done));
+  }
 
   /// Asks a run to end; its `done` then says `cancelled`, unless it ended otherwise before.
   /// Nothing happens for a key that is not running.

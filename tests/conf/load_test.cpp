@@ -110,8 +110,9 @@ TEST_F(load_test, executors_of_jobs_are_a_table_and_the_default_is_always_there)
                         "[jobs.executors]\nheavy = { concurrency = 2 }\n"));
   EXPECT_EQ(c.values.jobs.history_count, 5u);
   EXPECT_EQ(c.values.jobs.history_age, 48h);
-  EXPECT_EQ(c.values.jobs.executors,
-            (executor_map{{"default", {10, 10'000}}, {"heavy", {2, 10'000}}}));
+  EXPECT_EQ(c.values.jobs.executors, (executor_map{{"default", {10, 10'000}},
+                                                   {"heavy", {2, 10'000}},
+                                                   {"tasks", {10'000, 1'000'000}}}));
   const auto refused = [&](const std::string& table) {
     auto r = request();
     r.sets = {"jobs.executors=" + table};

@@ -4,6 +4,7 @@
 #include "tests/gateway/fake_jobs.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -71,8 +72,12 @@ public:
       tasks.push_back({std::string{t.project}, std::string{t.taskid}, std::string{t.url},
                        std::string{t.fetch}, std::string{t.process}, std::string{t.track},
                        std::string{t.sched.extra}, t.sched});
-      ++a.created;
+      if (judge)
+        judge(i, a);
+      else
+        ++a.created;
     }
+    ++submissions;
     done(std::move(a));
   }
   void send_message(actors::memory, task message, actors::reply<bool> done) override {
@@ -198,6 +203,8 @@ public:
   std::map<std::string, actors::stored_result> results;
   actors::event_hub hub{jobs::event_names(), 1000, {8, 1U << 20U}};
   std::optional<error> failure;
+  std::function<void(const actors::submit_item&, actors::submit_answer&)> judge; ///< none = all new
+  std::size_t submissions = 0;
   bool ready = true;
 
 private:

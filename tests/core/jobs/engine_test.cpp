@@ -409,6 +409,67 @@ TEST(engine, a_million_resting_jobs_are_fetched_only_when_they_are_due) {
   EXPECT_EQ(s.jobs.list("", 2000).size(), 1000u);
 }
 
+TEST(engine, only_jobs_that_are_due_soon_are_held_whole) {
+  engine_limits limits;
+  limits.near = minutes{10};
+  simulation s(start, limits);
+  s.instant = true;
+  const auto every = [](const std::string& id, int seconds) {
+    return R"({"id":")" + id + R"(","trigger":{"type":"interval","seconds":)"
+           + std::to_string(seconds) + R"(},"action":{"type":"function","name":"f"}})";
+  };
+  s.add(every("minutely", 60));
+  s.add(every("daily", 86'400));
+  s.loads = 0;
+  s.pass(hours{1});
+  EXPECT_EQ(s.loads, 0u); // the one is held, the other not asked for
+  s.pass(hours{24});
+  EXPECT_EQ(s.loads, 1u); // when it was due; afterwards it rested again
+  s.pass(hours{24});
+  EXPECT_EQ(s.loads, 2u);
+  EXPECT_EQ(s.count("daily", run_state::success), 2u);
+  EXPECT_EQ(s.count("minutely", run_state::success), 49u * 60u);
+}
+
+TEST(engine, tasks_do_not_wait_for_the_slots_of_commands) {
+  engine_limits limits = simulation::resting();
+  limits.executors["default"] = {1, 1};
+  simulation s(start, limits);
+  const auto job = [](const std::string& id, const std::string& action, const std::string& more) {
+    return R"({"id":")" + id + R"(","trigger":{"type":"interval","seconds":10},"action":)" + action
+           + more + "}";
+  };
+  const std::string task = R"({"type":"task","task":{"project":"p","url":"u"}})";
+  s.add(job("busy", R"({"type":"command","argv":["sleep"]})", ""));
+  for (int i = 0; i < 20; ++i)
+    s.add(job("t" + std::to_string(i), task, ""));
+  s.add(job("u", task, R"(,"executor":"default")"));
+  s.pass(seconds{10});
+  EXPECT_EQ(s.started.size(), 22u);
+  EXPECT_EQ(s.jobs.queued(), 0u);
+}
+
+TEST(engine, tasks_wait_where_their_job_or_the_configuration_says_so) {
+  engine_limits limits = simulation::resting();
+  limits.executors["few"] = {1, 10};
+  limits.executors["tasks"] = {2, 1};
+  simulation s(start, limits);
+  const auto add = [&](const std::string& id, const std::string& more) {
+    s.add(R"({"id":")" + id + R"(","trigger":{"type":"interval","seconds":10},)"
+          + R"("action":{"type":"task","task":{"project":"p","url":"u"}})" + more + "}");
+  };
+  add("a", R"(,"executor":"few")");
+  add("b", R"(,"executor":"few")");
+  for (const auto* id : {"c", "d", "e", "f"})
+    add(id, "");
+  s.pass(seconds{10});
+  EXPECT_EQ(s.started.size(), 3u); // a, c, d
+  EXPECT_EQ(s.jobs.queued(), 2u);  // b, e
+  EXPECT_NE(s.jobs.why("b", s.now).find("executor few"), std::string::npos);
+  EXPECT_NE(s.jobs.why("e", s.now).find("executor tasks"), std::string::npos);
+  EXPECT_EQ(s.count("f", run_state::dropped_queue), 1u);
+}
+
 TEST(engine, a_job_that_cannot_be_read_is_set_aside_and_the_others_run) {
   simulation s(start);
   s.instant = true;

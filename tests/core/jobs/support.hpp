@@ -94,7 +94,7 @@ public:
       stored_jobs.at(id).place = place_of(*of.find(id));
     for (const auto& [key, r] : e.runs)
       stored_runs[key] = r;
-    of.rest();
+    of.rest(now);
     for (auto& s : e.starts)
       running.push_back(s), started.push_back(s);
     for (const auto key : e.cancels)
