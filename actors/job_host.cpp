@@ -89,6 +89,7 @@ private:
     try {
       caf::actor_system_config config;
       config.add_message_types<caf::id_block::lycosa>();
+      config.set("scheduler.policy", caf::atom("sharing")); // waits for work, does not poll
       config.set("scheduler.max-threads", std::size_t{1}); // the one actor has its own thread
       caf::actor_system system(config);
       system_ = &system;

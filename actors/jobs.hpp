@@ -38,8 +38,8 @@ struct first_job {
 struct job_settings {
   jobs::engine_limits limits;
   jobs::history_limits history;
-  usec stop_wait = std::chrono::seconds{10};      ///< for runs under way at shutdown
-  usec kill_grace = std::chrono::seconds{5};      ///< for them to end after that, when asked to
+  usec stop_wait = std::chrono::seconds{10}; ///< for runs under way at shutdown
+  usec kill_grace = std::chrono::seconds{5}; ///< for them to end after that, when asked to
   job_executors executors;
   /// Added when the stored jobs have been read and before any of them runs; all or none.
   std::vector<first_job> first;
@@ -87,7 +87,7 @@ public:
   virtual void add(jobs::job job, bool replace, job_reply<jobs::job> done) = 0;
   /// Many in one commit; one answer each, in order.
   virtual void add_all(std::vector<jobs::job> jobs, bool replace,
-                       job_reply<std::vector<result<jobs::job>>> done) = 0;
+                       job_reply<std::vector<result<void>>> done) = 0;
   virtual void get(std::string id, job_reply<jobs::job> done) = 0;
   /// Jobs with ids after `after`.
   virtual void list(std::string after, std::size_t limit, job_reply<job_page> done) = 0;

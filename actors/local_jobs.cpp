@@ -40,9 +40,9 @@ void change(const jobs_actor& to, job_reply<T> done, Step step) {
   });
 }
 
-result<jobs::job> add_one(job_keeper& k, jobs::job j, bool replace) {
-  if (auto ok = k.check_free(j.id); !ok) return tl::unexpected(ok.error());
-  return k.engine().add(std::move(j), replace, k.now());
+result<void> put_one(job_keeper& k, jobs::job j, bool replace) {
+  if (auto ok = k.check_free(j.id); !ok) return ok;
+  return k.engine().put(std::move(j), replace, k.now());
 }
 
 result<std::vector<wall_time>> next_times(const jobs::job& j, std::size_t count) {
@@ -107,19 +107,20 @@ local_jobs::local_jobs(caf::actor_system& system, storage::catalog_store& store,
 
 void local_jobs::add(jobs::job job, bool replace, job_reply<jobs::job> done) {
   change<jobs::job>(actor_, std::move(done), [j = std::move(job), replace](job_keeper& k) mutable {
-    return add_one(k, std::move(j), replace);
+    if (auto ok = k.check_free(j.id); !ok) return result<jobs::job>(tl::unexpected(ok.error()));
+    return k.engine().add(std::move(j), replace, k.now());
   });
 }
 
 void local_jobs::add_all(std::vector<jobs::job> jobs, bool replace,
-                         job_reply<std::vector<result<jobs::job>>> done) {
-  using answers = std::vector<result<jobs::job>>;
+                         job_reply<std::vector<result<void>>> done) {
+  using answers = std::vector<result<void>>;
   change<answers>(actor_, std::move(done),
                   [all = std::move(jobs), replace](job_keeper& k) mutable -> result<answers> {
                     answers out;
                     out.reserve(all.size());
                     for (auto& j : all)
-                      out.push_back(add_one(k, std::move(j), replace));
+                      out.push_back(put_one(k, std::move(j), replace));
                     return out;
                   });
 }

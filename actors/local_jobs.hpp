@@ -22,7 +22,7 @@ public:
 
   void add(jobs::job job, bool replace, job_reply<jobs::job> done) override;
   void add_all(std::vector<jobs::job> jobs, bool replace,
-               job_reply<std::vector<result<jobs::job>>> done) override;
+               job_reply<std::vector<result<void>>> done) override;
   void get(std::string id, job_reply<jobs::job> done) override;
   void list(std::string after, std::size_t limit, job_reply<job_page> done) override;
   void modify(std::string id, jobs::job_patch patch, job_reply<jobs::job> done) override;

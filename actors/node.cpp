@@ -214,6 +214,9 @@ private:
   static std::unique_ptr<system_holder> configure(const node_config& config) {
     auto holder = std::make_unique<system_holder>();
     holder->config.add_message_types<caf::id_block::lycosa>();
+    // Workers wait for one queue. CAF's default, stealing, looks for work on a timer of 50 us, later
+    // 10 ms: an idle node would never rest, and what comes to one that rests would wait so long.
+    holder->config.set("scheduler.policy", caf::atom("sharing"));
     if (config.actor_threads > 0)
       holder->config.set("scheduler.max-threads", std::size_t{config.actor_threads});
     holder->system = std::make_unique<caf::actor_system>(holder->config);

@@ -67,6 +67,7 @@ struct remote_actors::inside {
       caf::actor_system_config config;
       config.add_message_types<caf::id_block::lycosa>();
       config.load<caf::io::middleman>();
+      config.set("scheduler.policy", caf::atom("sharing")); // waits for work, does not poll
       config.set("scheduler.max-threads", std::size_t{1});
       caf::actor_system system(config);
       board = system.spawn(switchboard, switchboard_config{runs, inbox, stop, limit});

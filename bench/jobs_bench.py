@@ -18,12 +18,13 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "system"))
-from harness import Node  # noqa: E402
+from harness import Client, Node, status_pack  # noqa: E402
 
 BATCH = 1000
 
@@ -47,7 +48,7 @@ class Api:
         self.connection = http.client.HTTPConnection(address, timeout=120)
 
     def __call__(self, method: str, path: str, body: object = None) -> dict:
-        text = None if body is None else json.dumps(body)
+        text = body if body is None or isinstance(body, str) else json.dumps(body)
         self.connection.request(method, path, text, {"Content-Type": "application/json"})
         answer = self.connection.getresponse()
         got = answer.read()
@@ -63,10 +64,26 @@ def task_job(name: str, trigger: dict) -> dict:
                                                 "schedule": {"age": 0, "force_update": True}}}}
 
 
-def add(api: Api, jobs: list[dict]) -> float:
+def add(node: Node, jobs: list[dict], batch: int = BATCH) -> float:
+    """Seconds to add them, over four connections; what it takes to write the lists is not in it."""
+    bodies = [json.dumps(jobs[i:i + batch]) for i in range(0, len(jobs), batch)]
+    waiting = iter(bodies)
+    lock = threading.Lock()
+
+    def work() -> None:
+        api = Api(node.address)
+        while True:
+            with lock:
+                body = next(waiting, None)
+            if body is None:
+                return
+            api("POST", "/v1/jobs", body)
+    workers = [threading.Thread(target=work) for _ in range(4)]
     begun = time.monotonic()
-    for i in range(0, len(jobs), BATCH):
-        api("POST", "/v1/jobs", jobs[i:i + BATCH])
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
     return time.monotonic() - begun
 
 
@@ -78,7 +95,7 @@ def stored(number: int) -> None:
         before = anonymous(node.process.pid)
         jobs = [task_job(f"job-{i:07}", {"type": "cron", "month": 1, "day": 1, "hour": i % 24,
                                          "minute": i // 24 % 60}) for i in range(number)]
-        took = add(api, jobs)
+        took = add(node, jobs)
         after = anonymous(node.process.pid)
         print(f"stored: {number} jobs added in {took:.2f} s ({number / took:.0f}/s), "
               f"{(after - before) / number:.0f} bytes a job held", flush=True)
@@ -93,15 +110,26 @@ def stored(number: int) -> None:
         node.close()
 
 
-def busy(number: int, seconds: int) -> None:
-    node = Node('jobs.history_count=100')
+def busy(number: int, seconds: int, together: bool, *extra: str) -> None:
+    node = Node('jobs.history_count=100', *extra)
     try:
         node.start()
         node.client.put_project("bench", status="RUNNING", rate=1e6, burst=1e6)
         api = Api(node.address)
-        add(api, [task_job(f"job-{i:06}", {"type": "interval", "seconds": 1})
-                  for i in range(number)])
-        time.sleep(seconds)
+        first = datetime.datetime.fromtimestamp(int(time.time()), datetime.timezone.utc).isoformat()
+        every = {"type": "interval", "seconds": 1}
+        if together:
+            every["start_date"] = first  # all of them at each full second
+        # Without it they are counted from when they were added: in small lists, all over a second.
+        add(node, [task_job(f"job-{i:06}", every) for i in range(number)], BATCH if together else 20)
+        arrived: list[float] = []
+        ends = time.time() + seconds
+        client = Client(node.url)
+        while time.time() < ends:
+            got = client.lease(1000, 1, ["bench"])
+            arrived += [time.time() % 1] * len(got)
+            if got:
+                client.report([status_pack(one, True) for one in got])
         api("POST", "/v1/scheduler/jobs/pause")
         late: list[float] = []
         states: dict[str, int] = {}
@@ -111,7 +139,11 @@ def busy(number: int, seconds: int) -> None:
                 states[run["outcome"]] = states.get(run["outcome"], 0) + 1
                 if run.get("started"):
                     late.append(run["late"])
-        print(f"busy: {number} jobs each second: late by {percentiles(late)}; {states}", flush=True)
+        how = "all at each full second" if together else "spread over it"
+        print(f"busy: {number} jobs each second, {how}: late by {percentiles(late)}; {states}; "
+              f"{len(arrived) / seconds:.0f} tasks/s taken by a consumer", flush=True)
+        if together:
+            print(f"busy: at a consumer after {percentiles(arrived)}", flush=True)
     finally:
         node.close()
 
@@ -178,7 +210,8 @@ def main() -> None:
     if options.stored:
         stored(options.stored)
     if options.busy:
-        busy(options.busy, options.seconds)
+        busy(options.busy, options.seconds, together=True)
+        busy(options.busy, options.seconds, together=False)
         if options.peer:
             peer(options.busy, options.seconds)
 

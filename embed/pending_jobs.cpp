@@ -40,10 +40,12 @@ void pending_jobs::add(jobs::job job, bool replace, actors::job_reply<jobs::job>
 }
 
 void pending_jobs::add_all(std::vector<jobs::job> jobs, bool replace,
-                           actors::job_reply<std::vector<result<jobs::job>>> done) {
-  std::vector<result<jobs::job>> all;
+                           actors::job_reply<std::vector<result<void>>> done) {
+  std::vector<result<void>> all;
   for (auto& j : jobs)
-    add(std::move(j), replace, [&](result<jobs::job> r) { all.push_back(std::move(r)); });
+    add(std::move(j), replace, [&](const result<jobs::job>& r) {
+      all.push_back(r ? result<void>() : result<void>(tl::unexpected(r.error())));
+    });
   done(std::move(all));
 }
 

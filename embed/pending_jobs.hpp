@@ -18,7 +18,7 @@ public:
 
   void add(jobs::job job, bool replace, actors::job_reply<jobs::job> done) override;
   void add_all(std::vector<jobs::job> jobs, bool replace,
-               actors::job_reply<std::vector<result<jobs::job>>> done) override;
+               actors::job_reply<std::vector<result<void>>> done) override;
   void get(std::string id, actors::job_reply<jobs::job> done) override;
   void list(std::string after, std::size_t limit,
             actors::job_reply<actors::job_page> done) override;

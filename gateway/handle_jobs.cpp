@@ -128,7 +128,7 @@ void add_list(service& s, const request& r, const exchange_ptr& x) {
   }
   s.node.jobs().add_all(std::move(all), replace.value_or(false),
                         [x, sum = std::move(sum), places = std::move(places)](
-                            result<std::vector<result<jobs::job>>> done) mutable {
+                            result<std::vector<result<void>>> done) mutable {
                           if (!done) return answer_error(x, done.error());
                           for (std::size_t i = 0; i < done->size(); ++i)
                             sum.add(places[i], (*done)[i]);

@@ -103,7 +103,13 @@ task_action read_task(member_reader& in) {
 result<action> parse_action(std::string_view text, std::string_view path) {
   auto object = detail::parse_object(text, path);
   if (!object) return tl::unexpected(object.error());
-  member_reader in(*object, std::string(path));
+  return detail::read_action(*object, path);
+}
+
+result<action> detail::read_action(const json& object, std::string_view path) {
+  if (!object.is_object())
+    return fail(errc::invalid_argument, std::string(path), "expected an object");
+  member_reader in(object, std::string(path));
   std::string type;
   in.text("type", type);
   action out;

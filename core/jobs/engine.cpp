@@ -263,6 +263,12 @@ void engine::started(wall_time now) {
 // -- changes -------------------------------------------------------------------------------------
 
 result<job> engine::add(job j, bool replace, wall_time now) {
+  const auto id = j.id;
+  if (auto ok = put(std::move(j), replace, now); !ok) return tl::unexpected(ok.error());
+  return slot(id)->job;
+}
+
+result<void> engine::put(job j, bool replace, wall_time now) {
   auto* old = slot(j.id);
   if (old && !replace) return fail(errc::conflict, "id", "job " + j.id + " exists");
   if (!find_pool(j.executor))
@@ -280,7 +286,7 @@ result<job> engine::add(job j, bool replace, wall_time now) {
     plan_at(placed, next);
     changed(placed);
     emit(event, now, placed.job.id);
-    return placed.job;
+    return {};
   }
   // The same trigger counted from the same moment is no new schedule: what is overdue stays so.
   job as_old = j;
@@ -302,7 +308,7 @@ result<job> engine::add(job j, bool replace, wall_time now) {
   plan_at(*old, next);
   changed(*old);
   emit(event, now, old->job.id);
-  return old->job;
+  return {};
 }
 
 result<job> engine::modify(std::string_view id, const job_patch& patch, wall_time now) {
@@ -324,11 +330,13 @@ result<job> engine::modify(std::string_view id, const job_patch& patch, wall_tim
   return s->job;
 }
 
-result<job> engine::reschedule(std::string_view id, std::string trigger_json, wall_time now) {
+result<job> engine::reschedule(std::string_view id, std::string_view trigger_json, wall_time now) {
   auto* s = slot(id);
   if (!s) return unknown(id);
+  auto tidy = one_line(trigger_json, "trigger");
+  if (!tidy) return tl::unexpected(tidy.error());
   job j = s->job;
-  j.trigger_json = std::move(trigger_json);
+  j.trigger_json = std::move(*tidy);
   j.created = now;
   if (auto ok = compile_trigger(j); !ok) return tl::unexpected(ok.error());
   j.paused = false;

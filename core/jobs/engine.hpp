@@ -117,8 +117,9 @@ public:
 
   // -- changes; errors change nothing
   result<job> add(job j, bool replace, wall_time now);
+  result<void> put(job j, bool replace, wall_time now); ///< `add` for those who need no copy
   result<job> modify(std::string_view id, const job_patch& patch, wall_time now);
-  result<job> reschedule(std::string_view id, std::string trigger_json, wall_time now);
+  result<job> reschedule(std::string_view id, std::string_view trigger_json, wall_time now);
   result<job> pause(std::string_view id, std::string reason, wall_time now);
   result<job> resume(std::string_view id, bool catch_up, wall_time now);
   result<void> remove(std::string_view id, wall_time now);

@@ -76,7 +76,7 @@ void read_members(member_reader& in, job& j) {
   in.text("timezone", j.timezone);
   if (const auto* a = in.find("action")) {
     j.action_json = dump(*a);
-    if (auto parsed = parse_action(j.action_json))
+    if (auto parsed = detail::read_action(*a, "action"))
       j.action = std::move(*parsed);
     else
       in.refuse(parsed.error().what, parsed.error().why);
@@ -149,13 +149,12 @@ result<job> read_job(const json& object, job j) {
   return j;
 }
 
-json client_members(const job& j) {
+/// All members of the client's but the trigger and the action, which are texts already.
+json plain_members(const job& j) {
   json o;
   o["id"] = j.id;
   o["name"] = j.name;
-  o["trigger"] = json::parse(j.trigger_json, nullptr, false);
   if (!j.timezone.empty()) o["timezone"] = j.timezone;
-  o["action"] = json::parse(j.action_json, nullptr, false);
   o["executor"] = j.executor;
   o["max_instances"] = j.max_instances;
   o["overlap"] = to_string(j.overlap);
@@ -179,6 +178,14 @@ json client_members(const job& j) {
   o["paused"] = j.paused;
   o["pause_reason"] = j.pause_reason;
   return o;
+}
+
+/// The texts were one line of JSON each when the job was read: they need not be read again.
+std::string with_texts(const json& members, const job& j) {
+  auto text = dump(members);
+  text.pop_back();
+  text += ",\"trigger\":" + j.trigger_json + ",\"action\":" + j.action_json + "}";
+  return text;
 }
 
 result<job_input> read_input(const json& object, wall_time now) {
@@ -215,6 +222,12 @@ result<std::vector<result<job_input>>> parse_jobs(std::string_view text, wall_ti
   return out;
 }
 
+result<std::string> one_line(std::string_view object, std::string_view what) {
+  auto read = detail::parse_object(object, what);
+  if (!read) return tl::unexpected(read.error());
+  return dump(*read);
+}
+
 result<job> apply_patch(const job& old, const job_patch& patch) {
   auto object = detail::parse_object(patch.members, "job");
   if (!object) return tl::unexpected(object.error());
@@ -224,16 +237,16 @@ result<job> apply_patch(const job& old, const job_patch& patch) {
 }
 
 std::string to_json(const job& j) {
-  auto o = client_members(j);
+  auto o = plain_members(j);
   const auto next = j.next_run_time();
   o["next_run_time"] = nullptr;
   if (next) o["next_run_time"] = trigger::to_iso(*next, j.trigger.timezone());
   o["finished"] = j.finished();
-  return dump(o);
+  return with_texts(o, j);
 }
 
 std::string to_members_json(const job& j) {
-  return dump(client_members(j));
+  return with_texts(plain_members(j), j);
 }
 
 result<job> parse_members(std::string_view text, const job_place& place) {

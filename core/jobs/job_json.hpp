@@ -32,6 +32,9 @@ struct job_input {
 /// The action of an ACTION object, with the same strictness. `path` prefixes the errors' names.
 [[nodiscard]] result<action> parse_action(std::string_view text, std::string_view path = "action");
 
+/// The text of a JSON object on one line; `what` names it in the error.
+[[nodiscard]] result<std::string> one_line(std::string_view object, std::string_view what);
+
 /// The job object clients see, on one line, with `next_run_time` and `finished`.
 [[nodiscard]] std::string to_json(const job& j);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/jobs/action.hpp"
 #include "core/result.hpp"
 #include "core/types.hpp"
 
@@ -53,5 +54,8 @@ private:
   std::string path_;
   std::optional<error> failure_;
 };
+
+/// `parse_action` of a value that is read already.
+[[nodiscard]] result<action> read_action(const json& object, std::string_view path);
 
 } // namespace lycosa::jobs::detail

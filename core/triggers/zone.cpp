@@ -3,11 +3,15 @@
 #include "core/triggers/zone_file.hpp"
 
 #include <date/tz.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lycosa::trigger {
@@ -101,6 +105,34 @@ const detail::zone_slot* utc_slot() {
 
 } // namespace
 
+namespace {
+
+/// Tells whether the machine's choice of a zone may have changed, at the cost of two looks at
+/// names. Following the links, as the date library does, costs ten times as much, and each job
+/// without a zone of its own would pay it.
+using zone_choice = std::array<std::int64_t, 6>;
+
+zone_choice zone_choice_now() {
+  zone_choice out{};
+  std::size_t n = 0;
+  for (const auto* name : {"/etc/localtime", "/etc/timezone"}) {
+    struct stat st {};
+    if (::lstat(name, &st) != 0) st = {};
+    out[n++] = static_cast<std::int64_t>(st.st_ino);
+    out[n++] = st.st_ctim.tv_sec;
+    out[n++] = st.st_ctim.tv_nsec;
+  }
+  return out;
+}
+
+zone find_local() try {
+  return zone::find(date::current_zone()->name()).value_or(zone{});
+} catch (const std::exception&) {
+  return zone{};
+}
+
+} // namespace
+
 zone::zone() : slot_(utc_slot()) {}
 
 result<zone> zone::find(std::string_view name) {
@@ -114,10 +146,11 @@ result<zone> zone::find(std::string_view name) {
   return zone{add_slot(name, std::move(rules))};
 }
 
-zone zone::local() try {
-  return find(date::current_zone()->name()).value_or(zone{});
-} catch (const std::exception&) {
-  return zone{};
+zone zone::local() {
+  thread_local std::optional<std::pair<zone_choice, zone>> known;
+  const auto choice = zone_choice_now();
+  if (!known || known->first != choice) known.emplace(choice, find_local());
+  return known->second;
 }
 
 std::string_view zone::name() const {
