@@ -77,6 +77,8 @@ public:
   virtual ~event_subscription() = default;
 };
 
+using job_ptr = std::shared_ptr<const jobs::job>;
+
 class job_service {
 public:
   virtual ~job_service() = default;
@@ -85,9 +87,9 @@ public:
   /// when the id exists and `replace` is false. Replaced with an equal trigger, a job keeps its
   /// next run, pause and history.
   virtual void add(jobs::job job, bool replace, job_reply<jobs::job> done) = 0;
-  /// Many in one commit; one answer each, in order.
-  virtual void add_all(std::vector<jobs::job> jobs, bool replace,
-                       job_reply<std::vector<result<void>>> done) = 0;
+  /// Many in one commit; one answer each, in order: the job as it is now if `whole`, else null.
+  virtual void add_all(std::vector<jobs::job> jobs, bool replace, bool whole,
+                       job_reply<std::vector<result<job_ptr>>> done) = 0;
   virtual void get(std::string id, job_reply<jobs::job> done) = 0;
   /// Jobs with ids after `after`.
   virtual void list(std::string after, std::size_t limit, job_reply<job_page> done) = 0;

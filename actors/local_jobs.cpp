@@ -40,9 +40,12 @@ void change(const jobs_actor& to, job_reply<T> done, Step step) {
   });
 }
 
-result<void> put_one(job_keeper& k, jobs::job j, bool replace) {
-  if (auto ok = k.check_free(j.id); !ok) return ok;
-  return k.engine().put(std::move(j), replace, k.now());
+result<job_ptr> add_one(job_keeper& k, jobs::job j, bool replace, bool whole) {
+  const auto id = whole ? j.id : std::string();
+  if (auto ok = k.check_free(j.id); !ok) return tl::unexpected(ok.error());
+  if (auto ok = k.engine().put(std::move(j), replace, k.now()); !ok)
+    return tl::unexpected(ok.error());
+  return whole ? std::make_shared<const jobs::job>(*k.engine().find(id)) : nullptr;
 }
 
 result<std::vector<wall_time>> next_times(const jobs::job& j, std::size_t count) {
@@ -112,17 +115,18 @@ void local_jobs::add(jobs::job job, bool replace, job_reply<jobs::job> done) {
   });
 }
 
-void local_jobs::add_all(std::vector<jobs::job> jobs, bool replace,
-                         job_reply<std::vector<result<void>>> done) {
-  using answers = std::vector<result<void>>;
-  change<answers>(actor_, std::move(done),
-                  [all = std::move(jobs), replace](job_keeper& k) mutable -> result<answers> {
-                    answers out;
-                    out.reserve(all.size());
-                    for (auto& j : all)
-                      out.push_back(put_one(k, std::move(j), replace));
-                    return out;
-                  });
+void local_jobs::add_all(std::vector<jobs::job> jobs, bool replace, bool whole,
+                         job_reply<std::vector<result<job_ptr>>> done) {
+  using answers = std::vector<result<job_ptr>>;
+  change<answers>(
+      actor_, std::move(done),
+      [all = std::move(jobs), replace, whole](job_keeper& k) mutable -> result<answers> {
+        answers out;
+        out.reserve(all.size());
+        for (auto& j : all)
+          out.push_back(add_one(k, std::move(j), replace, whole));
+        return out;
+      });
 }
 
 void local_jobs::get(std::string id, job_reply<jobs::job> done) {

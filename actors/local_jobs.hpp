@@ -21,8 +21,8 @@ public:
              std::shared_ptr<job_events> events = std::make_shared<job_events>());
 
   void add(jobs::job job, bool replace, job_reply<jobs::job> done) override;
-  void add_all(std::vector<jobs::job> jobs, bool replace,
-               job_reply<std::vector<result<void>>> done) override;
+  void add_all(std::vector<jobs::job> jobs, bool replace, bool whole,
+               job_reply<std::vector<result<job_ptr>>> done) override;
   void get(std::string id, job_reply<jobs::job> done) override;
   void list(std::string after, std::size_t limit, job_reply<job_page> done) override;
   void modify(std::string id, jobs::job_patch patch, job_reply<jobs::job> done) override;

@@ -39,12 +39,14 @@ void pending_jobs::add(jobs::job job, bool replace, actors::job_reply<jobs::job>
   done(without_times(std::move(added)));
 }
 
-void pending_jobs::add_all(std::vector<jobs::job> jobs, bool replace,
-                           actors::job_reply<std::vector<result<void>>> done) {
-  std::vector<result<void>> all;
+void pending_jobs::add_all(std::vector<jobs::job> jobs, bool replace, bool whole,
+                           actors::job_reply<std::vector<result<actors::job_ptr>>> done) {
+  std::vector<result<actors::job_ptr>> all;
   for (auto& j : jobs)
-    add(std::move(j), replace, [&](const result<jobs::job>& r) {
-      all.push_back(r ? result<void>() : result<void>(tl::unexpected(r.error())));
+    add(std::move(j), replace, [&](result<jobs::job> r) {
+      all.push_back(r.map([&](jobs::job& added) {
+        return whole ? std::make_shared<const jobs::job>(std::move(added)) : actors::job_ptr();
+      }));
     });
   done(std::move(all));
 }

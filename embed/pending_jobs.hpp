@@ -17,8 +17,8 @@ public:
   }
 
   void add(jobs::job job, bool replace, actors::job_reply<jobs::job> done) override;
-  void add_all(std::vector<jobs::job> jobs, bool replace,
-               actors::job_reply<std::vector<result<void>>> done) override;
+  void add_all(std::vector<jobs::job> jobs, bool replace, bool whole,
+               actors::job_reply<std::vector<result<actors::job_ptr>>> done) override;
   void get(std::string id, actors::job_reply<jobs::job> done) override;
   void list(std::string after, std::size_t limit,
             actors::job_reply<actors::job_page> done) override;

@@ -138,8 +138,10 @@ import_result scheduler::import_json(std::string_view jobs, bool replace_existin
   std::vector<std::string> ids;
   for (const auto& j : all)
     ids.push_back(j.id);
-  const auto answers = impl_->call<std::vector<result<void>>>(
-      [&](service& s, auto done) { s.add_all(std::move(all), replace_existing, std::move(done)); });
+  const auto answers =
+      impl_->call<std::vector<result<actors::job_ptr>>>([&](service& s, auto done) {
+        s.add_all(std::move(all), replace_existing, false, std::move(done));
+      });
   import_result out;
   for (std::size_t i = 0; i < answers.size(); ++i)
     if (answers[i])

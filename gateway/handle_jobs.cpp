@@ -70,13 +70,13 @@ struct added_jobs {
   /// The jobs as they are now, null where one was rejected; none = nobody asked.
   std::optional<std::vector<std::string>> jobs;
 
-  void add(std::size_t index, const result<lycosa::jobs::job>& j) {
+  void add(std::size_t index, const result<actors::job_ptr>& j) {
     if (!j) {
       rejected.emplace(index, j.error());
       return;
     }
     ++added;
-    if (jobs) (*jobs)[index] = lycosa::jobs::to_json(*j);
+    if (jobs) (*jobs)[index] = lycosa::jobs::to_json(**j);
   }
 
   [[nodiscard]] response show() const {
@@ -126,9 +126,10 @@ void add_list(service& s, const request& r, const exchange_ptr& x) {
     all.push_back(std::move(input->job));
     places.push_back(i);
   }
-  s.node.jobs().add_all(std::move(all), replace.value_or(false),
+  const bool whole = sum.jobs.has_value();
+  s.node.jobs().add_all(std::move(all), replace.value_or(false), whole,
                         [x, sum = std::move(sum), places = std::move(places)](
-                            result<std::vector<result<void>>> done) mutable {
+                            result<std::vector<result<actors::job_ptr>>> done) mutable {
                           if (!done) return answer_error(x, done.error());
                           for (std::size_t i = 0; i < done->size(); ++i)
                             sum.add(places[i], (*done)[i]);

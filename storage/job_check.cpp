@@ -1,9 +1,11 @@
 #include "storage/job_check.hpp"
 
 #include "core/jobs/job_json.hpp"
+#include "storage/blob_log.hpp"
 #include "storage/job_codec.hpp"
 #include "storage/job_names.hpp"
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -17,14 +19,17 @@ public:
   job_check(const blob_snapshot& blobs, check_report& report) : blobs_(blobs), r_(report) {}
 
   int run() {
+    if (const int rc = read_log(); rc != 0) return rc;
     read_state();
-    const int rc = blobs_.each([&](std::string_view name, std::string_view value) {
+    const int rc = each([&](std::string_view name, std::string_view value) {
       const auto rest = name.empty() ? name : name.substr(1);
       switch (name.empty() ? '\0' : name.front()) {
       case 'd':
         return look_at_members(rest, value);
       case 'j':
         return look_at_old();
+      case 'l':
+        return; // read first of all
       case 'n':
         if (rest.empty()) return;
         break;
@@ -56,7 +61,40 @@ private:
     return job_of(r.job_id) + ": run " + std::to_string(r.number);
   }
 
+  /// What the log says goes before what is in its place.
+  int read_log() {
+    return blobs_.each([&](std::string_view name, std::string_view value) {
+      if (!name.starts_with(job_names::log)) return;
+      used_ = true;
+      if (name.size() != job_names::log.size() + 8)
+        return problem("a record of the log has a name of the wrong length");
+      auto changes = decode_changes(value);
+      if (!changes) return problem(changes.error().text());
+      for (auto& [changed, to] : *changes)
+        log_[std::move(changed)] = std::move(to);
+    });
+  }
+
+  /// Every entry as it will be when the log has been carried out, in the order of the names.
+  template <class Look>
+  int each(Look look) {
+    auto i = log_.begin();
+    const auto logged_before = [&](const std::string* name) {
+      for (; i != log_.end() && (!name || i->first < *name); ++i)
+        if (!i->second.empty()) look(std::string_view(i->first), std::string_view(i->second));
+    };
+    const int rc = blobs_.each([&](std::string_view name, std::string_view value) {
+      const std::string here(name);
+      logged_before(&here);
+      if (!log_.contains(here)) look(name, value);
+    });
+    logged_before(nullptr);
+    return rc;
+  }
+
   std::optional<std::string_view> get(std::string_view name) {
+    if (const auto i = log_.find(name); i != log_.end())
+      return i->second.empty() ? std::nullopt : std::optional<std::string_view>(i->second);
     std::string_view value;
     const int rc = blobs_.get(name, value);
     if (rc == 0) return value;
@@ -186,8 +224,9 @@ private:
 
   const blob_snapshot& blobs_;
   check_report& r_;
-  std::optional<std::uint64_t> next_; ///< the number that is given out next
-  bool used_ = false;                 ///< there is what the counters count
+  std::map<std::string, std::string, std::less<>> log_; ///< the latest it says of each name
+  std::optional<std::uint64_t> next_;                   ///< the number that is given out next
+  bool used_ = false;                                   ///< there is what the counters count
   bool told_old_ = false;
   int failed_ = 0; ///< what LMDB said when something could not be read
   std::unordered_map<std::uint64_t, std::string> without_newest_; ///< uid → job

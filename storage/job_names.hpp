@@ -10,6 +10,7 @@ namespace lycosa::storage::job_names {
 
 inline constexpr std::string_view space = "jobs";
 inline constexpr std::string_view state = "n"; ///< counters of the whole space
+inline constexpr std::string_view log = "l";   ///< prefix of `blob_log`'s records
 
 /// Numbers in names: high byte first, so that their order is the numbers'.
 inline void append_number(std::string& to, std::uint64_t n) {

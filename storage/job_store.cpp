@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lycosa::storage {
 
@@ -26,7 +27,7 @@ std::string encode_state(std::uint64_t next, std::uint64_t records, std::uint64_
 } // namespace
 
 result<stored_place> job_store::place_of(const std::string& id) {
-  auto bytes = catalog_.get_blob(job_names::space, job_names::place(id));
+  auto bytes = log_.get(job_names::place(id));
   if (!bytes) return tl::unexpected(bytes.error());
   return decode_place(*bytes);
 }
@@ -42,12 +43,12 @@ result<void> job_store::commit(const job_batch& batch) {
     blobs[job_names::members(id)].clear();
     blobs[job_names::place(id)].clear();
     const auto prefix = job_names::open_runs_of(id);
-    auto open = catalog_.scan_blobs(job_names::space, prefix, page);
+    auto open = log_.scan(prefix, page);
     if (!open) return tl::unexpected(open.error());
     while (!open->empty() && open->front().first.starts_with(prefix)) {
       for (const auto& [name, value] : *open)
         if (name.starts_with(prefix)) blobs[name].clear();
-      auto more = catalog_.scan_blobs(job_names::space, open->back().first, page);
+      auto more = log_.scan(open->back().first, page);
       if (!more) return tl::unexpected(more.error());
       open = std::move(more);
     }
@@ -96,9 +97,18 @@ result<void> job_store::commit(const job_batch& batch) {
   if (blobs.empty()) return {};
   blobs[std::string(job_names::state)] = encode_state(next, records, dead);
 
-  changes sorted{std::make_move_iterator(blobs.begin()), std::make_move_iterator(blobs.end())};
-  std::sort(sorted.begin(), sorted.end()); // neighbours in the tree one after the other
-  if (auto ok = catalog_.put_blobs(job_names::space, sorted); !ok) return ok;
+  blob_changes placed, scattered;
+  std::unordered_set<std::string_view> whole;
+  for (const auto* j : batch.jobs)
+    whole.insert(j->id);
+  for (auto& [name, value] : blobs) {
+    // A run changes its job's place and its own record, wherever these are in the tree.
+    const bool moves = name.front() == 'o'
+                       || (name.front() == 'p' && !value.empty()
+                           && !whole.contains(std::string_view(name).substr(1)));
+    (moves ? scattered : placed).emplace_back(name, std::move(value));
+  }
+  if (auto ok = log_.put(std::move(placed), std::move(scattered)); !ok) return ok;
   next_ = next;
   records_ = records;
   dead_ = dead;
@@ -107,15 +117,15 @@ result<void> job_store::commit(const job_batch& batch) {
 }
 
 result<stored_jobs> job_store::open() {
+  if (auto ok = log_.open(); !ok) return tl::unexpected(ok.error());
   // Formats 1 and 2 kept a job as one text under 'j', and their runs under names that would be
   // taken for others here.
-  const auto old = catalog_.scan_blobs(job_names::space, "j", 1);
+  const auto old = log_.scan("j", 1);
   if (!old) return tl::unexpected(old.error());
   if (!old->empty() && old->front().first.starts_with('j'))
     return fail(errc::corrupt, "jobs",
                 "stored by a version of lycosa before format 3, which can export them");
-  if (const auto bytes = catalog_.get_blob(job_names::space, job_names::state);
-      bytes && bytes->size() >= 24) {
+  if (const auto bytes = log_.get(job_names::state); bytes && bytes->size() >= 24) {
     next_ = job_names::number_at(*bytes);
     records_ = job_names::number_at(std::string_view(*bytes).substr(8));
     dead_ = job_names::number_at(std::string_view(*bytes).substr(16));
@@ -126,7 +136,7 @@ result<stored_jobs> job_store::open() {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
   std::string after = "o";
   for (bool more = true; more;) {
-    auto found = catalog_.scan_blobs(job_names::space, after, page);
+    auto found = log_.scan(after, page);
     if (!found) return tl::unexpected(found.error());
     more = found->size() == page;
     if (more) after = found->back().first;
@@ -164,7 +174,7 @@ result<stored_jobs> job_store::open() {
 }
 
 result<jobs::job> job_store::load(std::string_view id) {
-  auto bytes = catalog_.get_blob(job_names::space, job_names::members(id));
+  auto bytes = log_.get(job_names::members(id));
   if (!bytes) return tl::unexpected(bytes.error());
   auto members = decode_members(*bytes);
   if (!members) return tl::unexpected(members.error());
@@ -188,7 +198,7 @@ result<std::vector<jobs::run_record>> job_store::runs(std::string_view id, std::
   // Runs that overlapped have not ended in the order of their numbers.
   auto at = place->newest;
   for (std::uint32_t n = 0; n < limits_.count && at != 0; ++n) {
-    auto bytes = catalog_.get_blob(job_names::space, job_names::record(at));
+    auto bytes = log_.get(job_names::record(at));
     if (!bytes && bytes.error().code == errc::not_found) break; // too old
     if (!bytes) return tl::unexpected(bytes.error());
     auto r = decode_run(*bytes);
@@ -228,7 +238,7 @@ result<bool> job_store::sweep(wall_time now) {
     swept_ = now;
     cursor_ = "r";
   }
-  auto found = catalog_.scan_blobs(job_names::space, cursor_, sweep_piece);
+  auto found = log_.scan(cursor_, sweep_piece);
   if (!found) return tl::unexpected(found.error());
   bool more = found->size() == sweep_piece;
   for (const auto& [name, value] : *found) {

@@ -3,8 +3,10 @@
 #include "core/jobs/job.hpp"
 #include "core/jobs/job_place.hpp"
 #include "core/jobs/run.hpp"
+#include "storage/blob_log.hpp"
 #include "storage/catalog.hpp"
 #include "storage/job_codec.hpp"
+#include "storage/job_names.hpp"
 
 #include <cstdint>
 #include <string>
@@ -37,7 +39,8 @@ struct stored_jobs {
 class job_store final : public jobs::job_source {
 public:
   explicit job_store(catalog_store& catalog, jobs::history_limits limits = {})
-      : catalog_(catalog), limits_(limits) {}
+      : log_(catalog, std::string(job_names::space), std::string(job_names::log)), limits_(limits) {
+  }
 
   /// All or nothing, and durable when it returns.
   result<void> commit(const job_batch& batch);
@@ -58,12 +61,10 @@ public:
   result<bool> sweep(wall_time now);
 
 private:
-  using changes = std::vector<std::pair<std::string, std::string>>;
-
   result<stored_place> place_of(const std::string& id);
   [[nodiscard]] bool is_shown(const stored_run& r, wall_time now);
 
-  catalog_store& catalog_;
+  blob_log log_;
   jobs::history_limits limits_;
   std::uint64_t next_ = 1;    ///< of records and of jobs' numbers
   std::uint64_t records_ = 0; ///< runs that have ended and are stored

@@ -10,7 +10,7 @@
 namespace lycosa::storage {
 
 /// Version of the layout that this code writes. It reads this one; see FORMAT.md, "Versions".
-inline constexpr std::uint32_t format_version = 3;
+inline constexpr std::uint32_t format_version = 4;
 
 enum class env_kind : std::uint32_t { shard = 1, catalog = 2 };
 

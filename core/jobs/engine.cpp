@@ -22,7 +22,6 @@ engine::engine(engine_limits limits, job_source& source)
     : limits_(std::move(limits)), source_(source) {
   limits_.catch_up_number = std::max(limits_.catch_up_number, 1u);
   limits_.executors.try_emplace("default");
-  limits_.executors.try_emplace(std::string(task_pool), task_pool_limits);
   for (const auto& [name, l] : limits_.executors) {
     auto& p = pools_[name];
     p.limits = l;
@@ -39,9 +38,9 @@ engine::pool* engine::find_pool(std::string_view name) {
   return i == pools_.end() ? nullptr : &i->second;
 }
 
-std::string_view engine::pool_name(const job& j) {
-  const bool task = std::holds_alternative<task_action>(j.action);
-  return task && j.executor == "default" ? task_pool : std::string_view(j.executor);
+std::string_view engine::pool_name(const job& j) const {
+  const bool task = std::holds_alternative<task_action>(j.action) && j.executor == "default";
+  return task && pools_.contains(task_pool) ? task_pool : std::string_view(j.executor);
 }
 
 engine::pool* engine::pool_of(const job& j) {

@@ -51,10 +51,9 @@ struct executor_limits {
   std::uint32_t queue_limit = 10'000; ///< runs that wait for a slot; more are dropped
 };
 
-/// Takes the runs of "default" whose action is a task: handing one over keeps nothing busy, so it
-/// need not wait for a slot beside commands and requests.
+/// Where there is one, takes the runs of "default" whose action is a task: handing one over keeps
+/// nothing busy, so it need not wait for a slot beside commands and requests.
 inline constexpr std::string_view task_pool = "tasks";
-inline constexpr executor_limits task_pool_limits{10'000, 1'000'000};
 
 struct engine_limits {
   std::uint32_t catch_up_number = 100; ///< overdue times of a job looked at, the latest
@@ -62,7 +61,7 @@ struct engine_limits {
   std::uint32_t buffer = 1000;                      ///< runs of one job that wait for each other
   std::size_t cache = 16'384;                       ///< jobs held whole while they rest
   usec near = std::chrono::minutes{10}; ///< only those due so soon are held whole while they rest
-  /// "default" and `task_pool` are always there.
+  /// "default" is always there.
   std::map<std::string, executor_limits, std::less<>> executors;
 };
 
@@ -227,7 +226,7 @@ private:
   void touch(job_slot& s);
   bool let_rest(job_slot& s);
   [[nodiscard]] pool* find_pool(std::string_view name);
-  [[nodiscard]] static std::string_view pool_name(const job& j);
+  [[nodiscard]] std::string_view pool_name(const job& j) const;
   [[nodiscard]] pool* pool_of(const job& j);
   [[nodiscard]] tl::unexpected<error> unknown(std::string_view id) const;
 

@@ -11,8 +11,12 @@ public:
   using reply = actors::job_reply<T>;
 
   void add(jobs::job job, bool, reply<jobs::job> done) override { done(std::move(job)); }
-  void add_all(std::vector<jobs::job> all, bool, reply<std::vector<result<void>>> done) override {
-    done(std::vector<result<void>>(all.size()));
+  void add_all(std::vector<jobs::job> all, bool, bool whole,
+               reply<std::vector<result<actors::job_ptr>>> done) override {
+    std::vector<result<actors::job_ptr>> added;
+    for (auto& j : all)
+      added.emplace_back(whole ? std::make_shared<const jobs::job>(std::move(j)) : nullptr);
+    done(std::move(added));
   }
   void get(std::string id, reply<jobs::job> done) override { done(none(id)); }
   void list(std::string, std::size_t, reply<actors::job_page> done) override { done({}); }

@@ -105,6 +105,47 @@ TEST_F(checked_jobs, a_history_cut_off_at_its_old_end_is_sound) {
   EXPECT_EQ(problems(), "");
 }
 
+TEST_F(checked_jobs, what_waits_in_the_log_is_seen_as_if_it_were_in_its_place) {
+  change([](catalog_store& c) {
+    job_store store(c);
+    ASSERT_TRUE(store.open().has_value());
+    std::vector<jobs::job> many;
+    std::vector<jobs::run_record> runs;
+    for (int i = 0; i < 50; ++i) {
+      many.push_back(job_named("m" + std::to_string(i)));
+      runs.push_back(run_of("m" + std::to_string(i), 1, jobs::run_state::running));
+    }
+    job_batch made;
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      made.jobs.push_back(&many[i]);
+      made.runs.push_back(&runs[i]);
+    }
+    ASSERT_TRUE(store.commit(made).has_value());
+    job_batch ended;
+    for (auto& r : runs) {
+      r.state = jobs::run_state::success;
+      r.ended = wall_time{std::chrono::seconds{5}};
+      ended.runs.push_back(&r);
+    }
+    ASSERT_TRUE(store.commit(ended).has_value());
+    EXPECT_FALSE(c.get_blob("jobs", job_names::open_run("m7", 1)).has_value());
+    EXPECT_FALSE(c.scan_blobs("jobs", "l", 1)->empty());
+  });
+  const auto report = check_data_dir(dir_.path());
+  ASSERT_TRUE(report.has_value());
+  EXPECT_TRUE(report->ok) << problems();
+  EXPECT_EQ(report->jobs, 52u);
+  EXPECT_EQ(report->job_runs, 54u);
+  std::string last;
+  change([&](catalog_store& c) {
+    const auto all = c.scan_blobs("jobs", "l", 100);
+    for (const auto& [name, value] : *all)
+      if (name.starts_with("l")) last = name;
+  });
+  damage({{last, "cut"}});
+  EXPECT_TOLD("a record of changes is cut off");
+}
+
 TEST_F(checked_jobs, the_records_of_an_erased_job_are_sound) {
   change([](catalog_store& c) {
     job_store store(c);

@@ -225,6 +225,32 @@ class Restarts(unittest.TestCase):
         node.client.call("POST", "/v1/jobs/long/run")
         self.assertEqual(node.stop(), 0)
 
+    def test_many_runs_a_second_and_kills_leave_one_record_a_time(self):
+        node = Node()
+        self.addCleanup(node.close)
+        node.start()
+        node.client.put_project("p", status="RUNNING", rate=1e6, burst=1e6)
+        ids = [f"j{i}" for i in range(300)]
+        answer = node.client.call("POST", "/v1/jobs", [
+            {"id": i, "trigger": {"type": "interval", "seconds": 1},
+             "action": {"type": "task", "task": {"project": "p", "taskid": i, "url": "u"}}}
+            for i in ids])
+        self.assertEqual(answer["added"], len(ids))
+        for n in range(1, 4):
+            until(lambda: sum(node.client.call("GET", "/v1/scheduler/jobs")[k] for k in (
+                "succeeded", "failed")) >= 600, "runs")
+            node.kill()
+            checked = lycosa("check", "--data", str(node.data))
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            node.start()
+            for i in ids[::10]:
+                runs = node.client.call("GET", f"/v1/jobs/{i}/runs?limit=100")["runs"]
+                numbers = [r["run"] for r in runs]
+                self.assertEqual(numbers, list(range(numbers[0], 0, -1)))
+                self.assertGreaterEqual(len(numbers), n)
+                times = [r["nominal"] for r in runs]
+                self.assertEqual(len(times), len(set(times)), "a time was decided twice")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -434,6 +434,7 @@ TEST(engine, only_jobs_that_are_due_soon_are_held_whole) {
 TEST(engine, tasks_do_not_wait_for_the_slots_of_commands) {
   engine_limits limits = simulation::resting();
   limits.executors["default"] = {1, 1};
+  limits.executors["tasks"] = {1000, 1000};
   simulation s(start, limits);
   const auto job = [](const std::string& id, const std::string& action, const std::string& more) {
     return R"({"id":")" + id + R"(","trigger":{"type":"interval","seconds":10},"action":)" + action
