@@ -14,7 +14,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <ctime>
 
 namespace lycosa::gateway {
@@ -170,8 +172,17 @@ private:
 
   /// The client's system says it will never read what it was sent last.
   void take_back_if_reset() {
-    if (undelivered_ && read_error_ == asio::error::connection_reset) undelivered_();
+    if (undelivered_ && (read_error_ == asio::error::connection_reset || was_refused()))
+      undelivered_();
     undelivered_ = nullptr;
+  }
+
+  /// Of a client that had closed before it was written to, reads tell the end and not the reset.
+  bool was_refused() {
+    int e = 0;
+    socklen_t size = sizeof e;
+    const int rc = ::getsockopt(socket().native_handle(), SOL_SOCKET, SO_ERROR, &e, &size);
+    return rc == 0 && (e == EPIPE || e == ECONNRESET);
   }
 
   asio::awaitable<bool> first_byte() {
@@ -326,8 +337,21 @@ private:
       }
     }
     auto answer = std::move(pending_->ready);
+    const bool waited = static_cast<bool>(pending_->cancel);
     pending_ = nullptr;
+    if (waited && answer->undelivered && has_left()) {
+      answer->undelivered();
+      co_return std::nullopt;
+    }
     co_return answer;
+  }
+
+  /// The client has closed, though the read that tells may not have come to its turn. What is
+  /// written to it now would be taken without an error, and be read by nobody.
+  bool has_left() {
+    if (read_error_ || !socket().is_open()) return true;
+    char next = 0;
+    return ::recv(socket().native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
 
   /// The answer of the node is not waited for any more.

@@ -193,6 +193,17 @@ TEST_F(http_front, a_client_that_leaves_while_it_waits_is_noticed) {
   EXPECT_TRUE(until([&] { return node.released == 1; }));
 }
 
+TEST_F(http_front, tasks_for_a_client_that_leaves_as_they_come_go_back) {
+  for (std::size_t n = 1; n <= 200; ++n) {
+    http_client c(front->port());
+    c.request("POST", "/v1/lease", R"({"wait":100})");
+    ASSERT_TRUE(until([&] { return node.waits.size() == n; }));
+    c.close();
+    node.waits[n - 1](fake_node::one_task()); // before or after the server knows
+    ASSERT_TRUE(until([&] { return node.released == n; })) << n;
+  }
+}
+
 TEST_F(http_front, tasks_an_aborted_connection_cannot_have_read_go_back) {
   http_client c(front->port());
   c.request("POST", "/v1/lease", R"({"wait":0})");
