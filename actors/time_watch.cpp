@@ -218,6 +218,8 @@ time_watch::time_watch(handler told, time_sources sources) {
   if (sources.zone_folders.empty()) {
     const auto folders = trigger::zone_folders();
     sources.zone_folders.assign(folders.begin(), folders.end());
+    const auto files = trigger::local_zone_files();
+    sources.zone_folders.insert(sources.zone_folders.end(), files.begin(), files.end());
   }
   if (!sources.open_clock) {
     sources.open_clock = open_clock_timer;

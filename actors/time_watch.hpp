@@ -16,8 +16,8 @@ enum class time_change : std::uint8_t {
 
 /// What a watch looks at. The defaults are the machine's; tests have their own.
 struct time_sources {
-  /// Folders of time zones, with all below them; they need not exist yet if what they are in does.
-  /// None given = those that the triggers read.
+  /// Folders of time zones, with all below them, and files that are replaced as a whole; they need
+  /// not exist yet if what they are in does. None given = those that the triggers read.
   std::vector<std::string> zone_folders;
   /// Opens a descriptor that becomes readable when the clock is set; -1 = there is none. It is
   /// closed by the watch.

@@ -309,6 +309,7 @@ void engine::replan_some(wall_time now) {
     if (here->second.planned == wall_time::max()) continue;
     auto* s = whole(here);
     if (!s) continue;
+    if (s->job.timezone.empty()) (void)compile_trigger(s->job); // the machine's zone may be another
     const auto next = s->job.trigger.plan(s->job.previous, now, seed_of(s->job.id));
     if (next == s->job.next) continue;
     plan_at(*s, next);

@@ -115,14 +115,20 @@ using zone_choice = std::array<std::int64_t, 6>;
 zone_choice zone_choice_now() {
   zone_choice out{};
   std::size_t n = 0;
-  for (const auto* name : {"/etc/localtime", "/etc/timezone"}) {
+  for (const auto name : local_zone_files()) {
     struct stat st {};
-    if (::lstat(name, &st) != 0) st = {};
+    if (::lstat(name.data(), &st) != 0) st = {};
     out[n++] = static_cast<std::int64_t>(st.st_ino);
     out[n++] = st.st_ctim.tv_sec;
     out[n++] = st.st_ctim.tv_nsec;
   }
   return out;
+}
+
+/// The machine's zone as jobs know it; none = nobody has asked yet.
+std::atomic<const char*>& local_in_use() {
+  static std::atomic<const char*> name{nullptr}; // of one zone there is one
+  return name;
 }
 
 zone find_local() try {
@@ -150,6 +156,8 @@ zone zone::local() {
   thread_local std::optional<std::pair<zone_choice, zone>> known;
   const auto choice = zone_choice_now();
   if (!known || known->first != choice) known.emplace(choice, find_local());
+  const char* none = nullptr;
+  local_in_use().compare_exchange_strong(none, known->second.name().data());
   return known->second;
 }
 
@@ -194,7 +202,14 @@ bool reload_zones() {
     s->rules.store(fresh.release(), std::memory_order_release);
     changed = true;
   }
-  return changed;
+  const char* now = zone::local().name().data();
+  const char* before = local_in_use().exchange(now);
+  return changed || (before && before != now);
+}
+
+std::span<const std::string_view> local_zone_files() {
+  static constexpr std::array<std::string_view, 2> files{"/etc/localtime", "/etc/timezone"};
+  return files;
 }
 
 } // namespace lycosa::trigger

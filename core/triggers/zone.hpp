@@ -70,12 +70,15 @@ private:
 };
 
 /// Reads the machine's time-zone database again. Returns true when the rules of a zone in use have
-/// changed, so that whoever holds planned times must plan them again. Not for the hot path: the old
-/// tables stay in memory, as searches on other threads may still read them.
+/// changed, or the machine has another zone now, so that whoever holds planned times must plan them
+/// again. Not for the hot path: the old tables stay in memory, as searches on other threads may
+/// still read them.
 bool reload_zones();
 
 /// Where the machine's time-zone database may be: absolute paths, in the order in which they are
 /// looked through. Whoever watches them for changes knows when to call `reload_zones`.
 [[nodiscard]] std::span<const std::string_view> zone_folders();
+/// The files that say which zone is the machine's; they are replaced when that changes.
+[[nodiscard]] std::span<const std::string_view> local_zone_files();
 
 } // namespace lycosa::trigger

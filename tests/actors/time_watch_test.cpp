@@ -80,6 +80,20 @@ TEST_F(zone_folder, a_file_put_in_the_place_of_another_is_told) {
   EXPECT_EQ(heard_.clock(), 0);
 }
 
+TEST_F(zone_folder, a_link_that_names_another_zone_is_told) {
+  fs::create_directories(zones_);
+  fs::create_symlink(zones_ / "UTC", dir_ / "localtime");
+  auto of = sources();
+  of.zone_folders.push_back((dir_ / "localtime").string());
+  const time_watch watch(heard_.handler(), of);
+  fs::create_symlink(zones_ / "Zulu", dir_ / "new");
+  fs::rename(dir_ / "new", dir_ / "localtime"); // as `timedatectl set-timezone` does it
+  EXPECT_TRUE(heard_.wait_zones(1));
+  fs::remove(dir_ / "localtime");
+  fs::create_symlink(zones_ / "UTC", dir_ / "localtime"); // as `ln -sf`
+  EXPECT_TRUE(heard_.wait_zones(2));
+}
+
 TEST_F(zone_folder, a_file_written_over_is_told) {
   fs::create_directories(zones_);
   write(zones_ / "CET");
