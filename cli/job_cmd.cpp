@@ -14,11 +14,28 @@ namespace {
 struct job_options : server_options {
   std::string id, reason, time, changes, from, to, trigger, format;
   std::uint64_t count = 10;
-  bool catch_up = false, all = false;
+  bool catch_up = false, all = false, yes = false;
 };
 
 std::string path_of(const std::string& id) {
   return "/v1/jobs/" + url_encode(id);
+}
+
+int remove_all(const job_options& o, context& ctx) {
+  if (!o.yes) {
+    if (!ctx.in_terminal)
+      return ctx.complain(
+          {bad_input, "--all", "removes every job and its history; say --yes to confirm"});
+    ctx.err << "This removes every job with its history. Type all to go on: " << std::flush;
+    std::string typed;
+    std::getline(ctx.in, typed);
+    if (typed != "all") return ctx.complain({failed, "--all", "nothing removed"});
+  }
+  client server{o.url};
+  auto answer = server.call_json("DELETE", "/v1/jobs?confirm=all");
+  if (!answer) return ctx.complain(answer.error());
+  ctx.out << answer->dump() << '\n' << std::flush;
+  return done;
 }
 
 int list(const job_options& o, context& ctx) {
@@ -181,13 +198,14 @@ void add_job(CLI::App& app, context& ctx) {
   auto* removes =
       group->add_subcommand("rm", "Remove a job and its history, or with --all every job");
   auto* which = removes->add_option("ID", removing->id);
-  removes->add_flag("--all", removing->all, "Every job")->excludes(which);
+  auto* every = removes->add_flag("--all", removing->all, "Every job")->excludes(which);
+  removes->add_flag("--yes", removing->yes, "With --all: do not ask")->needs(every);
   add_server_option(removes, *removing);
   add_json_option(removes, *removing);
   on_run(removes, ctx, [removing, &ctx] {
     const auto& o = *removing;
     if (!o.all && o.id.empty()) return ctx.complain({bad_input, "ID", "required, or --all"});
-    return call(o, ctx, "DELETE", o.all ? "/v1/jobs?confirm=all" : path_of(o.id));
+    return o.all ? remove_all(o, ctx) : call(o, ctx, "DELETE", path_of(o.id));
   });
   auto filling = fresh();
   auto* fills = add_one_job(group, ctx, "backfill", "Run the times of a range that has passed",

@@ -2,6 +2,8 @@
 #include "core/jobs/job_json.hpp"
 #include "core/jobs/member_reader.hpp"
 
+#include <algorithm>
+
 namespace lycosa::jobs {
 
 namespace {
@@ -24,14 +26,16 @@ command_action read_command(member_reader& in) {
         in.refuse(at("argv", i), "expected a string");
       else
         a.argv.push_back((*list)[i].get<std::string>());
+      if (!a.argv.empty() && a.argv.back().find('\0') != std::string::npos)
+        in.refuse(at("argv", i), "holds a NUL byte");
     }
     if (!a.argv.empty() && a.argv.front().empty()) in.refuse("argv[0]", "the program is empty");
   }
-  in.text("shell", a.shell);
+  in.system_text("shell", a.shell);
   if (a.argv.empty() == a.shell.empty())
     in.refuse("argv", "exactly one of argv and shell is needed");
-  in.text("cwd", a.cwd);
-  in.text("user", a.user);
+  in.system_text("cwd", a.cwd);
+  in.system_text("user", a.user);
   in.text("stdin", a.stdin_text);
   if (const auto* env = in.find("env")) {
     if (!env->is_object()) in.refuse("env", "expected an object of strings");
@@ -41,6 +45,8 @@ command_action read_command(member_reader& in) {
         in.refuse("env." + key, "not a name of a variable");
       else if (!value.is_string())
         in.refuse("env." + key, "expected a string");
+      else if ((key + value.get<std::string>()).find('\0') != std::string::npos)
+        in.refuse("env." + key, "holds a NUL byte");
       else
         a.env[key] = value.get<std::string>();
     }
@@ -58,6 +64,9 @@ http_action read_http(member_reader& in) {
   in.text("url", a.url);
   if (!a.url.starts_with("http://") && !a.url.starts_with("https://"))
     in.refuse("url", "expected an http or https address");
+  if (std::any_of(a.url.begin(), a.url.end(),
+                  [](unsigned char c) { return c <= ' ' || c == 0x7f; }))
+    in.refuse("url", "holds a space or a control character; write them as %20 and the like");
   if (const auto* h = in.find("headers")) {
     if (!h->is_object()) in.refuse("headers", "expected an object of strings");
     for (const auto& [key, value] : h->items()) {

@@ -14,6 +14,7 @@ using detail::json;
 using detail::member_reader;
 
 constexpr std::size_t longest_id = 255;
+constexpr std::size_t largest_job = 1 << 20; // as of tasks
 constexpr std::uint32_t most_retries = 1'000'000;
 constexpr std::size_t longest_retry_table = 1000;
 
@@ -139,6 +140,11 @@ result<job> read_job(const json& object, job j) {
   if (in.ok())
     if (auto ok = check_id(j.id); !ok) return tl::unexpected(ok.error());
   read_members(in, j);
+  std::size_t bytes = j.name.size() + j.trigger_json.size() + j.action_json.size()
+                      + j.pause_reason.size() + j.timezone.size();
+  for (const auto& [key, value] : j.tags)
+    bytes += key.size() + value.size();
+  if (bytes > largest_job) in.refuse("job", "larger than 1 MiB");
   if (j.trigger_json.empty()) in.refuse("trigger", "the trigger is missing");
   if (j.action_json.empty()) in.refuse("action", "the action is missing");
   if (in.failure()) {

@@ -70,6 +70,11 @@ void member_reader::text(std::string_view name, std::string& out) {
   out = v->get<std::string>();
 }
 
+void member_reader::system_text(std::string_view name, std::string& out) {
+  text(name, out);
+  if (out.find('\0') != std::string::npos) refuse(name, "holds a NUL byte");
+}
+
 void member_reader::flag(std::string_view name, bool& out) {
   const auto* v = find(name);
   if (!v) return;

@@ -34,6 +34,8 @@ public:
 
   [[nodiscard]] const json* find(std::string_view name) const;
   void text(std::string_view name, std::string& out);
+  /// A text that goes to the system, which takes none with NUL bytes.
+  void system_text(std::string_view name, std::string& out);
   void flag(std::string_view name, bool& out);
   void whole(std::string_view name, std::uint32_t low, std::uint32_t high, std::uint32_t& out);
   /// A number of seconds, 0 or more, or a text such as `5m`.

@@ -50,6 +50,25 @@ TEST(job_json, errors_name_the_member) {
   EXPECT_EQ(refused("[]").what, "job");
 }
 
+TEST(job_json, what_could_never_run_is_refused_when_it_is_added) {
+  const auto action = [](const std::string& members) {
+    return refused(R"({"id":"a","trigger":{"type":"interval","seconds":1},"action":{)" + members
+                   + "}}");
+  };
+  EXPECT_EQ(action(R"("type":"command","argv":["a","b\u0000c"])").what, "action.argv[1]");
+  EXPECT_EQ(action(R"("type":"command","shell":"a\u0000")").what, "action.shell");
+  EXPECT_EQ(action(R"("type":"command","shell":"a","cwd":"\u0000")").what, "action.cwd");
+  EXPECT_EQ(action(R"("type":"command","shell":"a","env":{"A":"\u0000"})").what, "action.env.A");
+  EXPECT_EQ(action(R"("type":"http","url":"http://x/a b")").what, "action.url");
+  EXPECT_EQ(action(R"("type":"http","url":"http://x/\r\nX-Injected: y")").what, "action.url");
+}
+
+TEST(job_json, a_job_has_a_largest_size) {
+  const std::string much(std::size_t{1} << 20, 'n');
+  EXPECT_EQ(refused(R"({"id":"a","name":")" + much + "\"," + rest + "}").what, "job");
+  EXPECT_EQ(refused(R"({"id":"a","tags":{"a":")" + much + "\"}," + rest + "}").what, "job");
+}
+
 TEST(job_json, what_is_stored_is_read_back) {
   auto in = parse_job(R"({"id":"a","name":"n","timezone":"Europe/Berlin","jitter":3,"retries":2,
     "retry_delay":{"0":1.5,"1":20,"":60},"misfire_grace_time":null,"timeout":"5m","overlap":"buffer_all",
