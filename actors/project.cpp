@@ -10,7 +10,9 @@ namespace lycosa::actors {
 namespace {
 
 constexpr std::size_t scan_page = 16384; ///< queue entries read at once at start
-constexpr std::size_t erase_slice_size = 1000;
+/// Tasks erased in one commit of a shard. Their keys are hashes, so that each costs some pages:
+/// 1000 hold up the commits of others for a tenth of a second, 100 for little more than a sync.
+constexpr std::size_t erase_slice_size = 100;
 constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other messages get a turn
 /// Longest wait in one piece: the wall clock may be set while we wait for a calendar moment.
 constexpr usec longest_wait = std::chrono::minutes{1};
