@@ -106,6 +106,17 @@ result<stored_task> decode_task(std::span<const std::byte> aligned) {
   });
 }
 
+std::optional<task_ref> stored_name(std::span<const std::byte> bytes) {
+  auto found = guarded("task record", [&]() -> result<task_ref> {
+    const aligned_copy copy(bytes);
+    auto message = reader_over(copy.bytes());
+    const auto in = message.getRoot<schema::Task>();
+    return task_ref{project_id{in.getProject()}, {in.getHashHigh(), in.getHashLow()}};
+  });
+  if (!found) return std::nullopt;
+  return *found;
+}
+
 result<void> decode_into(record_batch& batch, task_key key, std::span<const std::byte> bytes) {
   auto* copy = batch.allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,10 @@ private:
 /// Decodes a record whose bytes lie at an address aligned to 8 and outlive the result: its strings
 /// point into them. `corrupt` for anything that is not a whole record.
 [[nodiscard]] result<stored_task> decode_task(std::span<const std::byte> aligned);
+
+/// The name alone, also of a record that does not decode as a whole; none when even that is not
+/// there.
+[[nodiscard]] std::optional<task_ref> stored_name(std::span<const std::byte> bytes);
 
 /// Copies stored bytes, wherever they lie, into the batch and adds what they say to its items.
 [[nodiscard]] result<void> decode_into(record_batch& batch, task_key key,

@@ -69,7 +69,7 @@ inline key_bytes<4> project_key(project_id p) {
   return k;
 }
 
-/// `index` and `results`: project, hash.
+/// `results`, and `index` up to format 4: project, hash.
 inline key_bytes<20> ref_key(const task_ref& r) {
   key_bytes<20> k;
   put_big(k.data(), static_cast<std::uint32_t>(r.project));
@@ -81,6 +81,21 @@ inline task_ref ref_of(const void* key) {
   const auto* b = static_cast<const std::byte*>(key);
   return {project_id{get_big<std::uint32_t>(b)},
           {get_big<std::uint64_t>(b + 4), get_big<std::uint64_t>(b + 12)}};
+}
+
+/// `hashes`: hash, project. The hash first, so that names of all projects spread over the whole
+/// range of keys, however many projects there are.
+inline key_bytes<20> hash_key(const task_ref& r) {
+  key_bytes<20> k;
+  put_big(k.data(), r.hash.high);
+  put_big(k.data() + 8, r.hash.low);
+  put_big(k.data() + 16, static_cast<std::uint32_t>(r.project));
+  return k;
+}
+inline task_ref ref_of_hash_key(const void* key) {
+  const auto* b = static_cast<const std::byte*>(key);
+  return {project_id{get_big<std::uint32_t>(b + 16)},
+          {get_big<std::uint64_t>(b), get_big<std::uint64_t>(b + 8)}};
 }
 
 /// `active`: project, seq.
@@ -108,7 +123,7 @@ inline key_bytes<10> log_key(std::uint64_t lsn, std::uint16_t part) {
   return k;
 }
 
-/// Value of `index`.
+/// Value of `hashes`.
 struct index_value {
   static constexpr std::size_t bytes = 32;
   std::uint64_t seq = 0;

@@ -148,6 +148,7 @@ result<void> env::open_tables() {
 
 result<void> env::reopen() {
   std::unique_lock lock(mutex_);
+  ++generation_;
   if (env_ != nullptr) mdb_env_close(env_);
   env_ = nullptr;
   if (auto ok = open_handle(); !ok) return ok;

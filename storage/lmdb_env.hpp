@@ -110,6 +110,9 @@ public:
   /// `open_tables`.
   result<std::string> peek_meta(std::string_view key);
 
+  /// Another name for a table, before `open_tables`.
+  void name_table(std::size_t i, const char* table) { options_.tables[i] = table; }
+
   /// Opens all tables; creates missing ones unless read-only.
   result<void> open_tables();
 
@@ -123,6 +126,10 @@ public:
   /// The writer's thread alone. After a failed write that LMDB cannot mend it closes and opens the
   /// environment again, which waits for readers to finish.
   result<MDB_txn*> begin_write();
+
+  /// +1 with each opening again: what a writer remembers of the file may be of a commit that did
+  /// not happen, or lack one that did. The writer's thread alone.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
   /// Size of the map and pages ever taken.
   page_use pages();
@@ -147,6 +154,7 @@ private:
   env_options options_;
   std::shared_mutex mutex_; // exclusive only while the handle is replaced
   MDB_env* env_ = nullptr;
+  std::uint64_t generation_ = 0;
   std::vector<MDB_dbi> dbis_;
 };
 

@@ -1,10 +1,11 @@
 #include "storage/lmdb_shard.hpp"
 
 #include "storage/cursor_text.hpp"
+#include "storage/index_log.hpp"
 #include "storage/keys.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <mutex>
 
 namespace lycosa::storage {
 
@@ -30,12 +31,55 @@ void lmdb_shard::state::write(std::byte* at) const {
   put_little(at, lsn);
   put_little(at + 8, next_seq);
   put_little(at + 16, log_bytes);
+  put_little(at + 24, index_from);
 }
 
-lmdb_shard::state lmdb_shard::state::read(const void* from) {
-  const auto* b = static_cast<const std::byte*>(from);
-  return {get_little<std::uint64_t>(b), get_little<std::uint64_t>(b + 8),
-          get_little<std::uint64_t>(b + 16)};
+result<lmdb_shard::state> lmdb_shard::read_state(MDB_txn* txn) const {
+  auto k = lmdb::val(state::key);
+  MDB_val v{};
+  const int rc = mdb_get(txn, env_->table(meta), &k, &v);
+  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name());
+  if (rc != 0 || (v.mv_size != state::bytes && v.mv_size != state::bytes_of_format_4))
+    return fail(errc::corrupt, std::string(name()), "its counters are missing");
+  const auto* b = static_cast<const std::byte*>(v.mv_data);
+  state s{get_little<std::uint64_t>(b), get_little<std::uint64_t>(b + 8),
+          get_little<std::uint64_t>(b + 16), 0};
+  // Up to format 4 nothing ever waited.
+  s.index_from = v.mv_size == state::bytes ? get_little<std::uint64_t>(b + 24) : s.lsn + 1;
+  return s;
+}
+
+result<void> lmdb_shard::read_waiting(MDB_txn* txn, index_buffer& into) const {
+  auto s = read_state(txn);
+  if (!s) return tl::unexpected(s.error());
+  return replay_index(txn, env_->table(log), name(), s->index_from, s->lsn, into);
+}
+
+result<void> lmdb_shard::load_state(MDB_txn* txn) {
+  auto s = read_state(txn);
+  if (!s) return tl::unexpected(s.error());
+  index_buffer waiting;
+  if (auto ok = read_waiting(txn, waiting); !ok) return ok;
+  const std::unique_lock lock(waiting_mutex_);
+  waiting_ = std::move(waiting);
+  state_ = *s;
+  last_lsn_ = state_.lsn;
+  generation_ = env_->generation();
+  return {};
+}
+
+merge_limits lmdb_shard::limits(MDB_txn* txn) const {
+  // Memory for what waits grows with the table, since so does the number of its pages: a 16th of
+  // the entries is about four bytes a task.
+  constexpr std::size_t least = 16384, logged = 88;
+  MDB_stat stat{};
+  if (mdb_stat(txn, env_->table(hashes), &stat) != 0) return {};
+  merge_limits l;
+  // The log that it needs may not eat the part of the map that is kept for finishing work.
+  l.target = std::min({std::max<std::size_t>(stat.ms_entries / 16, least), options_.index_buffer,
+                       static_cast<std::size_t>(options_.map_size / 64 / logged)});
+  l.target = std::max<std::size_t>(l.target, 1);
+  return l;
 }
 
 result<std::unique_ptr<lmdb_shard>> lmdb_shard::open(lmdb_shard_options options,
@@ -52,7 +96,7 @@ result<void> lmdb_shard::start() {
        options_.map_size,
        options_.sync,
        options_.read_only,
-       {"meta", "tasks", "index", "active", "settled", "results", "counts", "log"}});
+       {"meta", "tasks", "hashes", "active", "settled", "results", "counts", "log"}});
   if (!opened) return tl::unexpected(opened.error());
   env_ = std::move(*opened);
   if (!options_.create) {
@@ -68,44 +112,45 @@ result<void> lmdb_shard::start() {
                       + std::to_string(id_.shards));
     id_.epoch = stored->epoch;
   }
+  const bool older = !options_.create && id_.format < format_of_hashes;
+  old_index_ = older && options_.read_only;
+  if (old_index_) env_->name_table(hashes, "index");
   if (auto ok = env_->open_tables(); !ok) return ok;
   if (options_.read_only) {
     auto txn = env_->read();
     if (!txn) return tl::unexpected(txn.error());
-    auto k = lmdb::val(state::key);
-    MDB_val v{};
-    if (mdb_get(txn->get(), env_->table(meta), &k, &v) != 0 || v.mv_size != state::bytes)
-      return fail(errc::corrupt, std::string(name()), "its counters are missing");
-    state_ = state::read(v.mv_data);
+    // What waits is read by whoever needs it, in a snapshot of its own.
+    auto s = read_state(txn->get());
+    if (!s) return tl::unexpected(s.error());
+    state_ = *s;
     last_lsn_ = state_.lsn;
     return {};
   }
+  if (older)
+    if (auto ok = copy_old_index(*env_, env_->table(hashes)); !ok) return ok;
   auto txn = env_->begin_write();
   if (!txn) return tl::unexpected(txn.error());
   const auto give_up = [&](error e) -> result<void> {
     mdb_txn_abort(*txn);
     return tl::unexpected(std::move(e));
   };
-  auto k = lmdb::val(state::key);
-  MDB_val v{};
   if (options_.create) {
-    if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
-      return give_up(ok.error());
+    auto k = lmdb::val(state::key);
     std::array<std::byte, state::bytes> b;
     state_.write(b.data());
-    v = lmdb::val(b);
+    auto v = lmdb::val(b);
     if (int rc = mdb_put(*txn, env_->table(meta), &k, &v, 0); rc != 0)
       return give_up(lmdb::to_error(rc, name()));
   } else {
-    if (mdb_get(*txn, env_->table(meta), &k, &v) != 0 || v.mv_size != state::bytes)
-      return give_up({errc::corrupt, std::string(name()), "its counters are missing"});
-    state_ = state::read(v.mv_data);
+    if (auto ok = load_state(*txn); !ok) return give_up(ok.error());
+    if (older)
+      if (int rc = drop_old_index(*txn); rc != 0) return give_up(lmdb::to_error(rc, name()));
     // The whole identity: what is written from now on is of this version's format.
     ++id_.epoch;
     id_.format = format_version;
-    if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
-      return give_up(ok.error());
   }
+  if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
+    return give_up(ok.error());
   if (int rc = mdb_txn_commit(*txn); rc != 0) return lmdb::failed(rc, name());
   last_lsn_ = state_.lsn;
   return {};
@@ -123,46 +168,58 @@ std::uint64_t lmdb_shard::page_limit(const lmdb::page_use& use) const {
 
 // -- reads -------------------------------------------------------------------------------------
 
-result<void> find_slots(MDB_cursor* index, std::string_view name, std::uint16_t shard,
-                        std::span<const task_ref> refs, std::span<std::optional<task_slot>> out) {
-  const auto one = [&](std::size_t i) -> int {
-    const auto key = ref_key(refs[i]);
+result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<const task_ref> refs,
+                        std::vector<std::uint32_t> wanted,
+                        std::span<std::optional<task_slot>> out) {
+  const auto& name = shard.env().name();
+  const auto before = [&](auto a, auto b) {
+    return refs[a].hash != refs[b].hash ? refs[a].hash < refs[b].hash
+                                        : refs[a].project < refs[b].project;
+  };
+  // Neighbours in key order share pages.
+  if (!std::is_sorted(wanted.begin(), wanted.end(), before))
+    std::sort(wanted.begin(), wanted.end(), before);
+  for (auto i : wanted) {
+    const auto key = shard.entry_key(refs[i]);
     auto k = lmdb::val(key);
     MDB_val v{};
-    const int rc = mdb_cursor_get(index, &k, &v, MDB_SET);
-    if (rc == MDB_NOTFOUND) {
-      out[i].reset();
-      return 0;
-    }
-    if (rc != 0) return rc;
-    if (v.mv_size != index_value::bytes) return MDB_CORRUPTED;
-    out[i] = index_value::read(v.mv_data).slot(shard);
-    return 0;
-  };
-  // Neighbours in key order share pages: worth a sort as soon as there are more than a few.
-  if (refs.size() < 16) {
-    for (std::size_t i = 0; i < refs.size(); ++i)
-      if (int rc = one(i); rc != 0) return lmdb::failed(rc, name);
-    return {};
+    const int rc = mdb_cursor_get(hashes, &k, &v, MDB_SET);
+    if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name);
+    if (rc == 0 && v.mv_size != index_value::bytes) return lmdb::failed(MDB_CORRUPTED, name);
+    out[i].reset();
+    if (rc == 0) out[i] = index_value::read(v.mv_data).slot(shard.id().shard);
   }
-  std::vector<std::uint32_t> order(refs.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return refs[a].project != refs[b].project ? refs[a].project < refs[b].project
-                                              : refs[a].hash < refs[b].hash;
-  });
-  for (auto i : order)
-    if (int rc = one(i); rc != 0) return lmdb::failed(rc, name);
   return {};
 }
 
 result<void> lmdb_shard::find(std::span<const task_ref> refs,
                               std::span<std::optional<task_slot>> out) {
+  std::vector<std::uint32_t> wanted;
+  const auto look_at = [&](const index_buffer& waiting) {
+    for (std::uint32_t i = 0; i < refs.size(); ++i) {
+      const auto* change = waiting.find(refs[i]);
+      if (change == nullptr)
+        wanted.push_back(i);
+      else
+        out[i] = change->erased ? std::nullopt : std::optional(change->value.slot(id_.shard));
+    }
+  };
+  // The snapshot is taken under the lock: a change leaves the buffer after the commit that put it
+  // in its place, so it is found in one of the two.
+  std::shared_lock lock(waiting_mutex_);
   auto txn = env_->read();
   if (!txn) return tl::unexpected(txn.error());
+  if (options_.read_only) {
+    index_buffer waiting;
+    if (auto ok = read_waiting(txn->get(), waiting); !ok) return ok;
+    look_at(waiting);
+  } else {
+    look_at(waiting_);
+  }
+  lock.unlock();
   lmdb::cursor c;
-  if (int rc = c.open(txn->get(), env_->table(index)); rc != 0) return lmdb::failed(rc, name());
-  return find_slots(c.get(), name(), id_.shard, refs, out);
+  if (int rc = c.open(txn->get(), env_->table(hashes)); rc != 0) return lmdb::failed(rc, name());
+  return find_slots(c.get(), *this, refs, std::move(wanted), out);
 }
 
 result<void> lmdb_shard::load(std::span<const task_key> keys, record_batch& out,

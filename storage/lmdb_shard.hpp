@@ -2,10 +2,13 @@
 
 #include "storage/codec.hpp"
 #include "storage/disk_reserve.hpp"
+#include "storage/index_merge.hpp"
 #include "storage/meta.hpp"
 #include "storage/store.hpp"
 
 #include <atomic>
+#include <shared_mutex>
+#include <vector>
 
 namespace lycosa::storage {
 
@@ -17,13 +20,16 @@ struct lmdb_shard_options {
   bool sync = true;
   std::uint64_t map_size = 0;
   std::uint64_t reserve_bytes = 0; ///< of the map, for settling commits; 96 pages to 1/8 of it
-  std::uint64_t log_bytes = 0;     ///< of mutation batches to keep; 0 = no log
+  /// Of mutation batches to keep, besides those that the index needs; 0 = none.
+  std::uint64_t log_bytes = 0;
+  /// Changes of the index that may wait, about; bounded by the map too.
+  std::size_t index_buffer = 1'000'000;
 };
 
 /// One shard in one LMDB environment. FORMAT.md describes every byte it writes.
 class lmdb_shard final : public shard_store {
 public:
-  enum table : std::size_t { meta, tasks, index, active, settled, results, counts_, log };
+  enum table : std::size_t { meta, tasks, hashes, active, settled, results, counts_, log };
 
   /// Opens or creates the environment; when writable, commits the next epoch before it returns.
   static result<std::unique_ptr<lmdb_shard>> open(lmdb_shard_options options,
@@ -46,26 +52,42 @@ public:
   bool release_reserve() override { return disk_ && disk_->release(); }
   [[nodiscard]] std::uint64_t epoch() const override { return id_.epoch; }
 
-  [[nodiscard]] lmdb::env& env() { return *env_; }
+  [[nodiscard]] lmdb::env& env() const { return *env_; }
   [[nodiscard]] const identity& id() const { return id_; }
+
+  /// The key of an entry of `hashes`, or of `index` in a directory of an older format that is only
+  /// read.
+  [[nodiscard]] key_bytes<20> entry_key(const task_ref& r) const {
+    return old_index_ ? ref_key(r) : hash_key(r);
+  }
+  [[nodiscard]] task_ref entry_ref(const void* key) const {
+    return old_index_ ? ref_of(key) : ref_of_hash_key(key);
+  }
+  /// What waits to be merged into `hashes`, as a snapshot's log has it.
+  result<void> read_waiting(MDB_txn* txn, index_buffer& into) const;
 
   /// Numbers that every commit carries on; value of `meta` under "state".
   struct state {
     std::uint64_t lsn = 0;
     std::uint64_t next_seq = 1;
     std::uint64_t log_bytes = 0;
+    std::uint64_t index_from = 1; ///< oldest log record with changes that `hashes` lacks
 
-    static constexpr std::size_t bytes = 24;
+    static constexpr std::size_t bytes = 32;
+    static constexpr std::size_t bytes_of_format_4 = 24; ///< no `index_from`
     static constexpr std::string_view key = "state";
     void write(std::byte* at) const;
-    static state read(const void* from);
   };
+  /// `corrupt` when it is missing or of another length.
+  result<state> read_state(MDB_txn* txn) const;
 
 private:
   friend class lmdb_txn;
   lmdb_shard(lmdb_shard_options options, std::shared_ptr<disk_reserve> disk)
       : options_(std::move(options)), id_(options_.id), disk_(std::move(disk)) {}
   result<void> start();
+  result<void> load_state(MDB_txn* txn);
+  [[nodiscard]] merge_limits limits(MDB_txn* txn) const;
   [[nodiscard]] std::string_view name() const { return env_->name(); }
   [[nodiscard]] std::uint64_t page_limit(const lmdb::page_use& use) const;
 
@@ -76,16 +98,23 @@ private:
 
   // The writer's, kept between transactions for their memory.
   bool writing_ = false;
+  bool old_index_ = false;
+  std::uint64_t generation_ = 0; ///< of the environment, when `state_` was read
   state state_;
+  merge_pace pace_;
   task_encoder encoder_;
   std::vector<mutation> mutations_;
+
+  // Changed by the writer alone, after each commit; other threads look under the lock.
+  index_buffer waiting_;
+  mutable std::shared_mutex waiting_mutex_;
 
   std::atomic<std::uint64_t> last_lsn_{0};
   std::atomic<std::uint64_t> refused_pages_{0}; // what the map had no room for; 0 = nothing refused
 };
 
-/// `index` look-ups through an open cursor, in key order whatever the order of `refs`.
-result<void> find_slots(MDB_cursor* index, std::string_view name, std::uint16_t shard,
-                        std::span<const task_ref> refs, std::span<std::optional<task_slot>> out);
+/// Looks up those of `refs` that `wanted` names, through an open cursor of `hashes`, in key order.
+result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<const task_ref> refs,
+                        std::vector<std::uint32_t> wanted, std::span<std::optional<task_slot>> out);
 
 } // namespace lycosa::storage

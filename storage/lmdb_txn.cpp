@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 namespace lycosa::storage {
 
@@ -22,6 +23,11 @@ result<std::unique_ptr<write_txn>> lmdb_shard::begin() {
   if (writing_) return fail(errc::internal, std::string(name()), "a transaction is already open");
   auto txn = env_->begin_write();
   if (!txn) return tl::unexpected(txn.error());
+  if (generation_ != env_->generation())
+    if (auto ok = load_state(*txn); !ok) {
+      mdb_txn_abort(*txn);
+      return tl::unexpected(ok.error());
+    }
   auto t = std::make_unique<lmdb_txn>(*this, *txn);
   if (auto ok = t->open_cursors(); !ok) return tl::unexpected(ok.error());
   return t;
@@ -95,11 +101,26 @@ status_counts& lmdb_txn::delta(project_id project) {
   return *last_delta_.second;
 }
 
+const index_change* lmdb_txn::waiting(const task_ref& ref) const {
+  const auto i = fresh_.find(ref);
+  return i != fresh_.end() ? &i->second : store_.waiting_.find(ref);
+}
+
 result<void> lmdb_txn::find(std::span<const task_ref> refs,
                             std::span<std::optional<task_slot>> out) {
   if (auto ok = usable(); !ok) return ok;
-  auto done = find_slots(cursors_[table::index].get(), store_.name(), store_.id_.shard, refs, out);
+  std::vector<std::uint32_t> wanted;
+  for (std::uint32_t i = 0; i < refs.size(); ++i) {
+    const auto* change = waiting(refs[i]);
+    if (change == nullptr)
+      wanted.push_back(i);
+    else
+      out[i] = change->erased ? std::nullopt : std::optional(change->value.slot(store_.id_.shard));
+  }
+  auto done = find_slots(cursors_[table::hashes].get(), store_, refs, std::move(wanted), out);
   if (!done) return failure(done.error());
+  for (std::size_t i = 0; i < refs.size(); ++i)
+    if (!out[i]) unknown_.insert(refs[i]);
   return done;
 }
 
@@ -146,23 +167,23 @@ result<task_key> lmdb_txn::insert(const task_ref& ref, const task& record,
   if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
   const auto seq = state_.next_seq;
   const auto slot = index_of(record, seq);
-  // The index first: it tells if the task is known, against the precondition.
-  int rc = put(table::index, ref_key(ref), index_value::bytes, MDB_NOOVERWRITE,
-               [&](std::byte* at) { slot.write(at); });
-  if (rc == MDB_KEYEXIST) return failure({errc::internal, "task", "inserted although it is known"});
-  if (rc != 0) return failure(rc);
+  if (unknown_.erase(ref) == 0) {
+    std::optional<task_slot> known;
+    if (auto ok = find({&ref, 1}, {&known, 1}); !ok) return tl::unexpected(ok.error());
+    if (known) return failure({errc::internal, "task", "inserted although it is known"});
+  }
   auto& encoder = store_.encoder_;
   encoder.encode(ref, record);
-  rc = put(table::tasks, seq_key(seq), encoder.size(), MDB_APPEND,
-           [&](std::byte* at) { encoder.write(at); });
+  int rc = put(table::tasks, seq_key(seq), encoder.size(), MDB_APPEND,
+               [&](std::byte* at) { encoder.write(at); });
   if (rc == MDB_KEYEXIST)
     return failure({errc::corrupt, std::string(store_.name()), "its sequence numbers ran back"});
   if (rc != 0) return failure(rc);
   if (rc = place(ref, seq, record.status, position); rc != 0) return failure(rc);
+  fresh_.insert_or_assign(ref, index_change{slot, false});
   ++state_.next_seq;
   ++count_of(delta(ref.project), record.status);
   new_bytes_ += encoder.size() + 64;
-  ++old_pages_;
   mutations_.push_back({mutation::kind::insert, ref, seq, record.status, 0, slot.lastcrawltime,
                         slot.itag_hash, slot.generation, position});
   return task_key{store_.id_.shard, seq};
@@ -185,9 +206,7 @@ result<void> lmdb_txn::update(const task_ref& ref, task_key key, task_status old
   encoder.encode(ref, record);
   rc = put(table::tasks, bytes, encoder.size(), 0, [&](std::byte* at) { encoder.write(at); });
   if (rc != 0) return failure(rc);
-  rc = put(table::index, ref_key(ref), index_value::bytes, 0,
-           [&](std::byte* at) { slot.write(at); });
-  if (rc != 0) return failure(rc);
+  fresh_.insert_or_assign(ref, index_change{slot, false});
   if (old != record.status) {
     rc = displace(ref, seq, old);
     if (rc == MDB_NOTFOUND)
@@ -198,7 +217,7 @@ result<void> lmdb_txn::update(const task_ref& ref, task_key key, task_status old
   if (old != record.status || old == task_status::active)
     if (rc = place(ref, seq, record.status, position); rc != 0) return failure(rc);
   new_bytes_ += encoder.size();
-  old_pages_ += 4;
+  old_pages_ += 3;
   mutations_.push_back({mutation::kind::update, ref, seq, record.status,
                         static_cast<std::uint8_t>(old), slot.lastcrawltime, slot.itag_hash,
                         slot.generation, position});
@@ -222,23 +241,26 @@ result<void> lmdb_txn::put_result(const task_ref& ref, const result_entry& entry
 
 // -- removal -----------------------------------------------------------------------------------
 
-int lmdb_txn::erase_task(const task_ref& ref, const index_value& slot) {
+/// Removes the record and its index entry; the caller removes it from the listing it stood in.
+int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id project) {
+  --count_of(delta(project), status);
+  const auto bytes = seq_key(seq);
+  auto k = lmdb::val(bytes);
+  MDB_val v{};
+  const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
   // Whatever is missing is gone already; removal must get through an inconsistent project.
-  int rc = erase(table::tasks, seq_key(slot.seq));
-  if (rc != 0 && rc != MDB_NOTFOUND) return rc;
-  rc = displace(ref, slot.seq, slot.status);
-  if (rc != 0 && rc != MDB_NOTFOUND) return rc;
-  --count_of(delta(ref.project), slot.status);
-  mutations_.push_back({mutation::kind::erase,
-                        ref,
-                        slot.seq,
-                        slot.status,
-                        static_cast<std::uint8_t>(slot.status),
-                        slot.lastcrawltime,
-                        slot.itag_hash,
-                        slot.generation,
-                        {}});
-  return 0;
+  if (rc == MDB_NOTFOUND) return 0;
+  if (rc != 0) return rc;
+  if (const auto ref = stored_name(lmdb::bytes(v)); ref && ref->project == project) {
+    auto& m = mutations_.emplace_back();
+    m.what = mutation::kind::erase;
+    m.ref = *ref;
+    m.seq = seq;
+    m.status = status;
+    m.old_status = static_cast<std::uint8_t>(status);
+    fresh_.insert_or_assign(*ref, index_change{{seq, 0, 0, 0, status}, true});
+  }
+  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
 }
 
 /// Removes the entries that nothing points to any more.
@@ -256,34 +278,59 @@ int lmdb_txn::sweep(table t, project_id project) {
   }
 }
 
-result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) {
-  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+/// By the listings, not by the index: records lie in their order, names in none.
+result<std::size_t> lmdb_txn::erase_listed(table t, project_id project, std::size_t limit) {
+  const auto prefix = project_key(project);
+  const bool queued = t == table::active;
+  std::size_t erased = 0;
+  for (; erased < limit; ++erased) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+    if (rc == MDB_NOTFOUND || k.mv_size != (queued ? 12 : 13)
+        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      break;
+    const auto* key = static_cast<const std::byte*>(k.mv_data);
+    const auto status = queued ? task_status::active : static_cast<task_status>(key[4]);
+    const auto seq = get_big<std::uint64_t>(key + (queued ? 4 : 5));
+    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
+    if (int gone = erase_task(seq, status, project); gone != 0) return failure(gone);
+  }
+  changed_ = changed_ || erased > 0;
+  return erased;
+}
+
+result<std::size_t> lmdb_txn::erase_results(project_id project, std::size_t limit) {
   const auto prefix = project_key(project);
   std::size_t erased = 0;
-  for (auto t : {table::index, table::results}) {
-    while (erased < limit) {
-      auto k = lmdb::val(prefix);
-      MDB_val v{};
-      const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
-      if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
-      if (rc == MDB_NOTFOUND || k.mv_size != 20
-          || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
-        break;
-      const auto ref = ref_of(k.mv_data);
-      if (t == table::index) {
-        if (v.mv_size != index_value::bytes) return failure(MDB_CORRUPTED);
-        const auto slot = index_value::read(v.mv_data);
-        if (int gone = erase_task(ref, slot); gone != 0) return failure(gone);
-      } else {
-        auto& m = mutations_.emplace_back();
-        m.what = mutation::kind::erase_result;
-        m.ref = ref;
-      }
-      if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
-      old_pages_ += 4;
-      ++erased;
-    }
+  for (; erased < limit; ++erased) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[table::results].seek(k, v, MDB_SET_RANGE);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+    if (rc == MDB_NOTFOUND || k.mv_size != 20
+        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      break;
+    auto& m = mutations_.emplace_back();
+    m.what = mutation::kind::erase_result;
+    m.ref = ref_of(k.mv_data);
+    if (int gone = mdb_cursor_del(cursors_[table::results].get(), 0); gone != 0)
+      return failure(gone);
   }
+  return erased;
+}
+
+result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  std::size_t erased = 0;
+  for (auto t : {table::active, table::settled, table::results}) {
+    auto n = t == table::results ? erase_results(project, limit - erased)
+                                 : erase_listed(t, project, limit - erased);
+    if (!n) return n;
+    erased += *n;
+  }
+  old_pages_ += 3 * erased;
   if (erased == limit) return erased;
   for (auto t : {table::active, table::settled, table::counts_})
     if (int rc = sweep(t, project); rc != 0) return failure(rc);
@@ -313,6 +360,40 @@ result<void> lmdb_txn::write_counts() {
   return {};
 }
 
+int lmdb_txn::place_index(const merge_plan& plan) {
+  for (const auto& [ref, change] : plan.place) {
+    const auto& value = change->value;
+    const int rc = change->erased ? erase(table::hashes, hash_key(ref))
+                                  : put(table::hashes, hash_key(ref), index_value::bytes, 0,
+                                        [&](std::byte* at) { value.write(at); });
+    // Erased before it ever was in its place.
+    if (rc != 0 && !(change->erased && rc == MDB_NOTFOUND)) return rc;
+  }
+  old_pages_ += plan.place.size();
+  bool waits = false;
+  for (const auto& [ref, change] : fresh_)
+    if (!plan.whole[index_buffer::slice_of(ref)]) waits = true;
+  auto from = store_.waiting_.oldest(plan.whole);
+  if (waits) from = std::min(from, state_.lsn);
+  state_.index_from = from == index_buffer::none ? state_.lsn + 1 : from;
+  return 0;
+}
+
+/// After the commit.
+void lmdb_txn::keep_waiting(const merge_plan& plan) {
+  const std::unique_lock lock(store_.waiting_mutex_);
+  auto& waiting = store_.waiting_;
+  if (!waiting.empty()) {
+    for (std::size_t i = 0; i < plan.whole.size(); ++i)
+      if (plan.whole[i]) waiting.drop_slice(i);
+    for (const auto& ref : plan.parts)
+      waiting.drop(ref);
+  }
+  for (const auto& [ref, change] : fresh_)
+    if (!plan.whole[index_buffer::slice_of(ref)]) waiting.put(ref, change, state_.lsn);
+  store_.pace_ = plan.after;
+}
+
 int lmdb_txn::write_log() {
   mutation_batch batch{state_.lsn, store_.id_.epoch, std::move(mutations_)};
   const auto bytes = encode_mutations(batch);
@@ -340,8 +421,11 @@ int lmdb_txn::trim_log() {
     if (rc != 0) return rc;
     const auto lsn = get_big<std::uint64_t>(k.mv_data);
     const auto part = get_big<std::uint16_t>(static_cast<const std::byte*>(k.mv_data) + 8);
-    // Whole batches only, and never the newest.
-    if (part == 0 && (state_.log_bytes <= store_.options_.log_bytes || lsn == state_.lsn)) return 0;
+    // Whole batches only, and never the newest, nor what the index needs.
+    if (part == 0
+        && (state_.log_bytes <= store_.options_.log_bytes || lsn == state_.lsn
+            || lsn >= state_.index_from))
+      return 0;
     state_.log_bytes -= std::min<std::uint64_t>(v.mv_size, state_.log_bytes);
     if (int gone = mdb_cursor_del(cursors_[table::log].get(), 0); gone != 0) return gone;
   }
@@ -396,7 +480,11 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   }
   ++state_.lsn;
   if (auto ok = write_counts(); !ok) return tl::unexpected(ok.error());
-  if (store_.options_.log_bytes != 0)
+  const auto plan =
+      plan_merge(store_.waiting_, fresh_, mutations_.size(), store_.pace_, store_.limits(txn_));
+  if (int rc = place_index(plan); rc != 0) return failure(rc);
+  // What waits is in the log alone; without gaps, so that one that is missing is noticed.
+  if (!plan.direct || store_.options_.log_bytes != 0)
     if (int rc = write_log(); rc != 0) return failure(rc);
   if (int rc = trim_log(); rc != 0) return failure(rc);
   if (int rc = write_state(); rc != 0) return failure(rc);
@@ -404,6 +492,7 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   if (int rc = mdb_txn_commit(end()); rc != 0) return failure(rc);
   store_.state_ = state_;
   store_.last_lsn_ = state_.lsn;
+  keep_waiting(plan);
   return state_.lsn;
 }
 

@@ -38,11 +38,16 @@ private:
   int erase(table t, const Key& key);
   int place(const task_ref& ref, std::uint64_t seq, task_status status, const queue_position& p);
   int displace(const task_ref& ref, std::uint64_t seq, task_status status);
-  int erase_task(const task_ref& ref, const index_value& slot);
+  int erase_task(std::uint64_t seq, task_status status, project_id project);
+  result<std::size_t> erase_listed(table t, project_id project, std::size_t limit);
+  result<std::size_t> erase_results(project_id project, std::size_t limit);
+  [[nodiscard]] const index_change* waiting(const task_ref& ref) const;
   int sweep(table t, project_id project);
   status_counts& delta(project_id project);
 
   result<void> write_counts();
+  int place_index(const merge_plan& plan);
+  void keep_waiting(const merge_plan& plan);
   int write_log();
   int trim_log();
   int write_state();
@@ -53,6 +58,8 @@ private:
   std::array<lmdb::cursor, 8> cursors_;
   lmdb_shard::state state_;
   std::vector<mutation>& mutations_;
+  index_changes fresh_; // of the index, by this transaction
+  task_refs unknown_;   // what `find` did not find: an insert need not look again
   std::map<project_id, status_counts> deltas_;
   std::pair<project_id, status_counts*> last_delta_{};
   std::uint64_t new_bytes_ = 0; // records, results and log batches written

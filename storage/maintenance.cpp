@@ -21,7 +21,11 @@ public:
     auto txn = s_.env().read();
     if (!txn) return tl::unexpected(txn.error());
     txn_ = txn->get();
-    for (int rc : {look_at_tasks(), look_back(table::index), look_back(table::active),
+    if (auto ok = s_.read_waiting(txn_, waiting_); !ok) {
+      problem(ok.error().text());
+      return {};
+    }
+    for (int rc : {look_at_tasks(), look_back(table::hashes), look_back(table::active),
                    look_back(table::settled), look_at_results(), look_at_counts(), look_at_log()})
       if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, s_.env().name());
     return {};
@@ -56,6 +60,28 @@ private:
     return rc;
   }
 
+  /// As a node sees it: what waits in the log on top of the table.
+  std::optional<index_value> index_entry(const task_ref& ref) {
+    if (const auto* change = waiting_.find(ref))
+      return change->erased ? std::nullopt : std::optional(change->value);
+    MDB_val v{};
+    if (get(table::hashes, s_.entry_key(ref), v) != 0 || v.mv_size != index_value::bytes)
+      return std::nullopt;
+    return index_value::read(v.mv_data);
+  }
+
+  /// How many entries the index has with what waits.
+  std::uint64_t index_entries(std::uint64_t placed) {
+    for (std::size_t i = 0; i < index_buffer::slices; ++i)
+      for (const auto& [ref, change] : waiting_.slice(i)) {
+        MDB_val v{};
+        const bool there = get(table::hashes, s_.entry_key(ref), v) == 0;
+        placed += !there && !change.erased ? 1 : 0;
+        placed -= there && change.erased ? 1 : 0;
+      }
+    return placed;
+  }
+
   int look_at_tasks() {
     std::vector<std::uint64_t> aligned;
     return each(table::tasks, [&](const MDB_val& k, const MDB_val& v) {
@@ -74,12 +100,12 @@ private:
       const bool queued = status == task_status::active;
       ++(queued ? r_.active : r_.settled);
       ++(queued ? active_ : settled_);
-      MDB_val found{};
-      if (get(table::index, ref_key({task->project, task->hash}), found) != 0)
+      const auto entry = index_entry({task->project, task->hash});
+      if (!entry)
         problem(name + " has no index entry");
-      else if (found.mv_size != index_value::bytes
-               || !(index_value::read(found.mv_data) == index_of(task->record, seq)))
+      else if (!(*entry == index_of(task->record, seq)))
         problem(name + " and its index entry differ");
+      MDB_val found{};
       const int placed = queued
                              ? get(table::active, active_key(task->project, seq), found)
                              : get(table::settled, settled_key(task->project, status, seq), found);
@@ -94,20 +120,20 @@ private:
   int look_back(table t) {
     MDB_stat stat{};
     if (int rc = mdb_stat(txn_, s_.env().table(t), &stat); rc != 0) return rc;
-    const auto expected = t == table::index    ? active_ + settled_
-                          : t == table::active ? active_
-                                               : settled_;
-    if (stat.ms_entries == expected) return 0;
-    const char* name = t == table::index ? "index" : t == table::active ? "active" : "settled";
-    problem(std::string(name) + " has " + std::to_string(stat.ms_entries) + " entries for "
+    const bool by_name = t == table::hashes;
+    const auto expected = by_name ? active_ + settled_ : t == table::active ? active_ : settled_;
+    const std::uint64_t entries = by_name ? index_entries(stat.ms_entries) : stat.ms_entries;
+    if (entries == expected) return 0;
+    const char* name = by_name ? "index" : t == table::active ? "active" : "settled";
+    problem(std::string(name) + " has " + std::to_string(entries) + " entries for "
             + std::to_string(expected) + " records");
     return each(t, [&](const MDB_val& k, const MDB_val& v) {
       const auto* key = static_cast<const std::byte*>(k.mv_data);
       if (k.mv_size < 12) return problem(std::string(name) + " has a key of the wrong length");
+      if (by_name && (k.mv_size != 20 || waiting_.find(s_.entry_ref(key)) != nullptr)) return;
       const auto seq =
-          t == table::index
-              ? (v.mv_size == index_value::bytes ? index_value::read(v.mv_data).seq : 0)
-              : get_big<std::uint64_t>(key + k.mv_size - 8);
+          by_name ? (v.mv_size == index_value::bytes ? index_value::read(v.mv_data).seq : 0)
+                  : get_big<std::uint64_t>(key + k.mv_size - 8);
       MDB_val record{};
       if (get(table::tasks, seq_key(seq), record) != 0)
         problem(std::string(name) + " points to task " + std::to_string(seq)
@@ -146,13 +172,12 @@ private:
   }
 
   int look_at_log() {
-    MDB_val v{};
-    if (int rc = get(table::meta, lmdb_shard::state::key, v);
-        rc != 0 || v.mv_size != lmdb_shard::state::bytes) {
-      problem("its counters are missing");
-      return rc;
+    const auto found = s_.read_state(txn_);
+    if (!found) {
+      problem(found.error().why);
+      return 0;
     }
-    const auto state = lmdb_shard::state::read(v.mv_data);
+    const auto& state = *found;
     if (state.next_seq <= last_seq_) problem("the next sequence number is already used");
     std::vector<std::byte> batch;
     std::uint64_t lsn = 0, bytes = 0;
@@ -192,6 +217,7 @@ private:
   lmdb_shard& s_;
   check_report& r_;
   MDB_txn* txn_ = nullptr;
+  index_buffer waiting_;
   std::map<project_id, status_counts> counted_;
   std::set<project_id> projects_;
   std::uint64_t last_seq_ = 0, active_ = 0, settled_ = 0;

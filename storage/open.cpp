@@ -186,7 +186,7 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
     shard_id.kind = env_kind::shard;
     shard_id.shard = static_cast<std::uint16_t>(i);
     auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, found->fresh, o.read_only,
-                                   o.sync, map, o.reserve_bytes, log_bytes},
+                                   o.sync, map, o.reserve_bytes, log_bytes, o.index_buffer},
                                   disk);
     if (!shard) return tl::unexpected(shard.error());
     out->copies.push_back(

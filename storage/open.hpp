@@ -20,8 +20,12 @@ struct open_options {
   /// Held back of map and disk to finish work when they are full; at most 1/8 of the map (at least
   /// 96 pages) and 1/16 of the file system.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
-  std::uint64_t log_bytes = std::uint64_t{16} << 20; ///< of mutations kept a shard; 0 = none
-  bool create = true;                                ///< make the directory if it is not there
+  /// Of mutations kept a shard, besides those the index needs; 0 = none.
+  std::uint64_t log_bytes = std::uint64_t{16} << 20;
+  /// Changes of a shard's index held in memory, about and at most: a 16th of its tasks or 16384,
+  /// whichever is more, up to this many. 60 to 100 bytes each.
+  std::size_t index_buffer = 1'000'000;
+  bool create = true;     ///< make the directory if it is not there
   bool read_only = false; ///< no lock taken and nothing written; a node may be running on it
 };
 

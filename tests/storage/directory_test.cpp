@@ -182,17 +182,6 @@ TEST(data_directory, a_newer_format_is_refused_and_left_alone) {
   EXPECT_EQ(must(open_data_dir(o))->shards[0]->epoch(), 2u);
 }
 
-TEST(data_directory, an_older_format_is_read_and_becomes_this_one) {
-  scratch_dir tmp;
-  const auto o = options_for(tmp.path(), 2);
-  fill(o, 5);
-  for (const auto* name : {"shard-000/data.mdb", "shard-001/data.mdb", "catalog/data.mdb"})
-    write_file(tmp / name, with_format(tmp / name, this_format, 1));
-  EXPECT_EQ(must(open_data_dir(o))->shards[0]->epoch(), 2u);
-  for (const auto* name : {"shard-000/data.mdb", "shard-001/data.mdb", "catalog/data.mdb"})
-    with_format(tmp / name, this_format, this_format);
-}
-
 TEST(data_directory, counts_of_the_first_format_lack_only_the_time_of_the_last_settling) {
   std::array<std::byte, counts_value::bytes> b{};
   counts_value::write({1, 2, 3, 4, wall_time{usec{5}}}, b.data());
@@ -344,6 +333,7 @@ TEST(data_directory, the_log_is_kept_within_its_bound) {
   scratch_dir tmp;
   auto o = options_for(tmp.path());
   o.log_bytes = 64 << 10;
+  o.index_buffer = 100;
   {
     auto dir = must(open_data_dir(o));
     project_record p;
