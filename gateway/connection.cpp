@@ -271,26 +271,70 @@ private:
                             + " bytes");
   }
 
+  static response too_busy() {
+    return problem(429, "too many bytes of requests are being worked on");
+  }
+
   asio::awaitable<std::optional<response>> read_body(parser_type& parser, request_body& body) {
-    const auto busy = [] { return problem(429, "too many bytes of requests are being worked on"); };
     const auto length = parser.content_length();
     body.share = budget_share(shared_->in_flight);
-    if (length && !body.share.cover(*length)) co_return busy();
+    if (length && !body.share.cover(*length)) co_return too_busy();
     if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
       auto [ec, n] = co_await asio::async_write(
           stream_, asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), awaitably);
       if (ec) co_return problem(400, "gone");
     }
-    const auto start = clock::now();
     auto& text = body.text;
+    // Not one expression: gcc 12 destroys the operands of `c ? co_await a : co_await b` twice.
+    std::optional<response> failed;
+    if (length)
+      failed = co_await read_plain(text, *length, body.share);
+    else
+      failed = co_await read_chunks(parser, text, body.share);
+    if (failed) co_return failed;
+    const auto encoding = parser.get()[http::field::content_encoding];
+    if (encoding.empty()) co_return std::nullopt;
+    auto plain = decode_body(encoding, std::move(text), shared_->config.max_body, body.share);
+    if (!plain && plain.error().what == "content-encoding")
+      co_return problem(415, plain.error().text());
+    if (!plain) co_return problem(plain.error());
+    text = std::move(*plain);
+    co_return std::nullopt;
+  }
+
+  /// A body of a known length: straight into its place, in pieces as large as the kernel has them.
+  asio::awaitable<std::optional<response>> read_plain(std::string& text, std::size_t length,
+                                                      budget_share& share) {
+    const auto start = clock::now();
+    auto filled = std::min(buffer_.size(), length);
+    text.assign(static_cast<const char*>(buffer_.data().data()), filled);
+    buffer_.consume(filled);
+    while (filled < length) {
+      // Memory follows what has arrived, not what was announced.
+      if (filled == text.size()) {
+        const auto size = std::min(std::max<std::size_t>(text.size() * 2, 1U << 20U), length);
+        if (!share.cover(size)) co_return too_busy();
+        text.resize(size);
+      }
+      set_progress(start, filled);
+      auto [ec, n] = co_await stream_.async_read_some(
+          asio::buffer(text.data() + filled, text.size() - filled), awaitably);
+      filled += n;
+      if (ec) co_return problem(400, "the body is malformed: " + ec.message());
+    }
+    co_return std::nullopt;
+  }
+
+  asio::awaitable<std::optional<response>> read_chunks(parser_type& parser, std::string& text,
+                                                       budget_share& share) {
+    const auto start = clock::now();
     std::size_t filled = 0;
     while (!parser.is_done()) {
       if (filled == text.size()) {
         // Memory follows what has arrived, not what was announced.
-        auto size = std::max<std::size_t>(text.size() * 2, 16 * 1024);
-        if (length) size = std::min<std::size_t>(std::max<std::size_t>(size, 1U << 20U), *length);
-        if (!body.share.cover(size)) co_return busy();
-        text.resize(std::max(size, filled + 1));
+        const auto size = std::max<std::size_t>(text.size() * 2, 16 * 1024);
+        if (!share.cover(size)) co_return too_busy();
+        text.resize(size);
       }
       auto& part = parser.get().body();
       part.data = text.data() + filled;
@@ -304,13 +348,6 @@ private:
       if (ec) co_return problem(400, "the body is malformed: " + ec.message());
     }
     text.resize(filled);
-    const auto encoding = parser.get()[http::field::content_encoding];
-    if (encoding.empty()) co_return std::nullopt;
-    auto plain = decode_body(encoding, std::move(text), shared_->config.max_body, body.share);
-    if (!plain && plain.error().what == "content-encoding")
-      co_return problem(415, plain.error().text());
-    if (!plain) co_return problem(plain.error());
-    text = std::move(*plain);
     co_return std::nullopt;
   }
 
