@@ -12,8 +12,8 @@
 #include "storage/codec.hpp"
 
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +23,11 @@ namespace {
 using namespace lycosa;
 
 constexpr std::size_t list_length = 1000;
+
+/// As a node that serves: what is freed is kept. Else `load_record` measures little but the kernel
+/// zeroing pages.
+[[maybe_unused]] const bool keeps_freed_memory =
+    ::mallopt(M_TRIM_THRESHOLD, 32 << 20) != 0 && ::mallopt(M_MMAP_THRESHOLD, 8 << 20) != 0;
 
 /// A task as a crawl has them, with about `opaque` bytes in `process`.
 struct sample {
