@@ -9,11 +9,26 @@ namespace lycosa::actors {
 namespace {
 
 /// Fills in the counts a project keeps of its shard. They were committed, so a failure to read
-/// them back is not worth failing the operation for.
-template <class Op>
-void read_counts(storage::shard_store& store, Op& op) {
-  if (auto counts = store.counts(op.facts->id)) op.counts = *counts;
-}
+/// them back is not worth failing the operation for. Most operations of a group are of one project.
+class counts_reader {
+public:
+  explicit counts_reader(storage::shard_store& store) : store_(store) {}
+  template <class Op>
+  void fill(Op& op) {
+    if (op.failure) return;
+    if (!known_ || last_ != op.facts->id) {
+      auto counts = store_.counts(op.facts->id);
+      known_ = counts ? std::optional(*counts) : std::nullopt;
+      last_ = op.facts->id;
+    }
+    if (known_) op.counts = *known_;
+  }
+
+private:
+  storage::shard_store& store_;
+  project_id last_{};
+  std::optional<status_counts> known_;
+};
 
 bool has_growth(const commit_group& g) {
   return !g.submits.empty() || !g.results.empty();
@@ -69,10 +84,11 @@ void commit_group::commit(wall_time now) {
     refuse_all(error{errc::internal, "shard", e.what()});
     return;
   }
+  counts_reader counts(store_);
   for (auto& s : submits)
-    if (!s.op->failure) read_counts(store_, *s.op);
+    counts.fill(*s.op);
   for (auto& r : reports)
-    if (!r.op->failure) read_counts(store_, *r.op);
+    counts.fill(*r.op);
 }
 
 result<void> commit_group::attempt(wall_time now, bool with_growth) {

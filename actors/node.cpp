@@ -20,6 +20,7 @@
 #include <charconv>
 #include <future>
 #include <iterator>
+#include <thread>
 #include <unordered_map>
 
 namespace lycosa::actors {
@@ -217,8 +218,12 @@ private:
     // Workers wait for one queue. CAF's default, stealing, looks for work on a timer of 50 us, later
     // 10 ms: an idle node would never rest, and what comes to one that rests would wait so long.
     holder->config.set("scheduler.policy", caf::atom("sharing"));
-    if (config.actor_threads > 0)
-      holder->config.set("scheduler.max-threads", std::size_t{config.actor_threads});
+    // Few: handing a message to a worker that sleeps costs more than most handlers do, and shards
+    // and connections have threads of their own. CAF would take four at least.
+    const std::size_t threads = config.actor_threads > 0
+                                    ? config.actor_threads
+                                    : std::max(1u, std::thread::hardware_concurrency() / 2);
+    holder->config.set("scheduler.max-threads", threads);
     holder->system = std::make_unique<caf::actor_system>(holder->config);
     return holder;
   }

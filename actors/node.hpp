@@ -238,7 +238,7 @@ struct node_config {
   bool sync = true;                                    ///< answer only what is on disk
   usec commit_interval = std::chrono::milliseconds{2}; ///< longest a batch gathers under load
   std::uint32_t commit_batch = 4096;                   ///< operations that close a batch
-  std::uint32_t actor_threads = 0;                     ///< 0 = one a core
+  std::uint32_t actor_threads = 0;                     ///< 0 = one for every two cores
   usec processing_timeout = std::chrono::minutes{10};  ///< how long a lease lasts
   std::uint64_t inqueue_limit = 0;                     ///< of every project; 0 = none
   usec delete_time = std::chrono::hours{24};

@@ -35,8 +35,8 @@ std::vector<key_info> make_keys() {
        "directory. Empty = memory only: nothing survives the process.",
        ""},
       {"node", "threads", AT(node.threads),
-       "Threads that run the scheduler's actors; every shard has one more of its own. 0 = one a "
-       "core.",
+       "Threads that run the scheduler's actors; every shard has two more of its own. 0 = one "
+       "for every two cores.",
        "threads", 0, 256},
 
       // -- http
@@ -48,7 +48,7 @@ std::vector<key_info> make_keys() {
        .unit = "",
        .address = true},
       {"http", "threads", AT(http.threads),
-       "Threads that read and write connections. 0 = one a core.", "threads", 0, 256},
+       "Threads that read and write connections. 0 = one for every two cores.", "threads", 0, 256},
       {"http", "max_body", AT(http.max_body),
        "Largest request body, as sent and decompressed; larger ones get 413.", "", 1024,
        std::uint64_t{16} << 30},

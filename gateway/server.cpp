@@ -39,7 +39,7 @@ public:
     shared_->config = config;
     shared_->in_flight = std::make_shared<budget>(config.max_in_flight_bytes);
     shared_->handle = std::move(handle);
-    auto count = config.threads != 0 ? config.threads : std::thread::hardware_concurrency();
+    auto count = config.threads != 0 ? config.threads : std::thread::hardware_concurrency() / 2;
     for (unsigned i = 0; i < std::max(count, 1U); ++i)
       threads_.push_back(std::make_unique<io_thread>());
     acceptor_ = std::make_unique<tcp::acceptor>(*threads_[0]->loop);

@@ -27,7 +27,7 @@ struct limits_config {
 struct server_config {
   std::string host = "127.0.0.1";                  ///< a numeric address
   std::uint16_t port = 8040;                       ///< 0 = any free one
-  unsigned threads = 0;                            ///< 0 = one a core
+  unsigned threads = 0;                            ///< 0 = one for every two cores
   std::size_t max_body = std::size_t{64} << 20U;   ///< bytes, sent and decompressed alike
   std::size_t max_header = std::size_t{16} << 10U; ///< bytes
   usec idle_timeout = std::chrono::seconds{60};    ///< a connection without a request

@@ -17,12 +17,6 @@ void index_buffer::drop_slice(std::size_t slice) {
   p = {};
 }
 
-void index_buffer::drop(const task_ref& r) {
-  auto& p = slices_[slice_of(r)];
-  size_ -= p.changes.erase(r);
-  if (p.changes.empty()) p = {};
-}
-
 std::uint64_t index_buffer::oldest(const std::vector<bool>& without) const {
   auto found = none;
   for (std::size_t i = 0; i < slices; ++i)

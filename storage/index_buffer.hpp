@@ -64,7 +64,6 @@ public:
 
   /// Forgets changes that are in their places now.
   void drop_slice(std::size_t slice);
-  void drop(const task_ref& r);
 
   [[nodiscard]] const index_changes& slice(std::size_t i) const { return slices_[i].changes; }
   [[nodiscard]] std::size_t size() const { return size_; }

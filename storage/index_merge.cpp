@@ -20,39 +20,15 @@ merge_plan plan_merge(const index_buffer& waiting, const index_changes& fresh,
   merge_plan plan;
   plan.whole.assign(index_buffer::slices, false);
   plan.after = pace;
-  const bool quiet = mutations <= merge_limits::few;
-  if (quiet && waiting.empty()) {
-    plan.direct = true;
-    plan.whole.assign(index_buffer::slices, true);
-  } else {
-    // The round goes by what is written to the log, whose length it bounds: the same few tasks
-    // changed for ever leave the buffer small.
-    auto& owed = plan.after.owed;
-    owed += static_cast<double>(index_buffer::slices) * static_cast<double>(mutations)
-            / static_cast<double>(2 * limits.target);
-    owed = std::min(owed, static_cast<double>(index_buffer::slices));
-    auto& next = plan.after.next;
-    for (; owed >= 1; owed -= 1, next = (next + 1) % index_buffer::slices)
-      add_slice(plan, waiting, fresh, next);
-    // A quiet node goes on where the round is, over slices in which nothing waits.
-    for (std::size_t seen = 0, left = merge_limits::along;
-         quiet && left > 0 && seen < index_buffer::slices;
-         ++seen, next = (next + 1) % index_buffer::slices) {
-      if (plan.whole[next]) continue;
-      const auto& changes = waiting.slice(next);
-      if (changes.size() > left) {
-        for (auto i = changes.begin(); left > 0 && i != changes.end(); ++i) {
-          if (fresh.contains(i->first)) continue;
-          plan.place.emplace_back(i->first, &i->second);
-          plan.parts.push_back(i->first);
-          --left;
-        }
-        break;
-      }
-      left -= changes.size();
-      add_slice(plan, waiting, fresh, next);
-    }
-  }
+  // The round goes by what is written to the log, whose length it bounds: the same few tasks
+  // changed for ever leave the buffer small.
+  auto& owed = plan.after.owed;
+  owed += static_cast<double>(index_buffer::slices) * static_cast<double>(mutations)
+          / static_cast<double>(2 * limits.target);
+  owed = std::min(owed, static_cast<double>(index_buffer::slices));
+  auto& next = plan.after.next;
+  for (; owed >= 1; owed -= 1, next = (next + 1) % index_buffer::slices)
+    add_slice(plan, waiting, fresh, next);
   for (const auto& [ref, change] : fresh)
     if (plan.whole[index_buffer::slice_of(ref)]) plan.place.emplace_back(ref, &change);
   // Neighbours one after the other: they share pages.

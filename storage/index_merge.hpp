@@ -19,19 +19,11 @@ struct merge_pace {
 struct merge_plan {
   /// In key order. The pointers are into the buffer or the fresh changes.
   std::vector<std::pair<task_ref, const index_change*>> place;
-  std::vector<bool> whole;     ///< by slice: all of its changes are in `place`
-  std::vector<task_ref> parts; ///< others in `place` that waited until now
-  /// Everything is in its place after this commit: nobody needs the log for the index.
-  bool direct = false;
+  std::vector<bool> whole; ///< by slice: all of its changes are in `place`
   merge_pace after;
 };
 
 struct merge_limits {
-  /// So few changes are written in place at once when nothing waits: a quiet node's buffer is
-  /// empty.
-  static constexpr std::size_t few = 8;
-  /// And with so few, this many of those that wait go along, so that a quiet node gets there.
-  static constexpr std::size_t along = 32;
   /// Changes that wait on average when every task changes once a round. The log is needed twice as
   /// far back.
   std::size_t target = 16384;

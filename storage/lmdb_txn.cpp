@@ -386,8 +386,6 @@ void lmdb_txn::keep_waiting(const merge_plan& plan) {
   if (!waiting.empty()) {
     for (std::size_t i = 0; i < plan.whole.size(); ++i)
       if (plan.whole[i]) waiting.drop_slice(i);
-    for (const auto& ref : plan.parts)
-      waiting.drop(ref);
   }
   for (const auto& [ref, change] : fresh_)
     if (!plan.whole[index_buffer::slice_of(ref)]) waiting.put(ref, change, state_.lsn);
@@ -483,9 +481,8 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   const auto plan =
       plan_merge(store_.waiting_, fresh_, mutations_.size(), store_.pace_, store_.limits(txn_));
   if (int rc = place_index(plan); rc != 0) return failure(rc);
-  // What waits is in the log alone; without gaps, so that one that is missing is noticed.
-  if (!plan.direct || store_.options_.log_bytes != 0)
-    if (int rc = write_log(); rc != 0) return failure(rc);
+  // Without gaps, so that a record that is missing is noticed.
+  if (int rc = write_log(); rc != 0) return failure(rc);
   if (int rc = trim_log(); rc != 0) return failure(rc);
   if (int rc = write_state(); rc != 0) return failure(rc);
   if (auto ok = check_space(kind); !ok) return tl::unexpected(ok.error());

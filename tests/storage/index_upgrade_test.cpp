@@ -21,7 +21,7 @@ std::string number(std::uint32_t n) {
   return bytes;
 }
 
-/// Makes a shard what an older version left: precondition: nothing waits.
+/// Makes a shard what an older version left. Precondition: nothing waits.
 void make_older(const std::string& shard, std::uint32_t format) {
   raw_env env(shard);
   const auto hashes = env.table("hashes"), index = env.table("index", true);
@@ -46,8 +46,9 @@ void make_catalog_older(const std::string& dir, std::uint32_t format) {
   env.put(env.table("meta"), "format", number(format));
 }
 
-/// Two projects, all tasks in their places: commits of one task, with nothing that waits.
-void fill(const open_options& o) {
+/// Two projects, all tasks in their places: the buffer is so small that each commit empties it.
+void fill(open_options o) {
+  o.index_buffer = 1;
   auto dir = must(open_data_dir(o));
   for (const auto* name : {"project1", "project2"}) {
     project_record p;
