@@ -66,7 +66,7 @@ constexpr std::uint64_t range_entries = 2'000'000;
 
 struct old_entry {
   task_ref ref;
-  std::array<std::byte, index_value::bytes> value;
+  index_value value;
 };
 
 /// The entries of the old table whose hash is in a range, in the order of the new keys.
@@ -75,10 +75,11 @@ int read_range(MDB_cursor* old, std::uint64_t low, std::uint64_t high,
   MDB_val k{}, v{};
   int rc = mdb_cursor_get(old, &k, &v, MDB_FIRST);
   for (; rc == 0; rc = mdb_cursor_get(old, &k, &v, MDB_NEXT)) {
-    if (k.mv_size != 20 || v.mv_size != index_value::bytes) return MDB_CORRUPTED;
+    const auto value = index_value::read(lmdb::bytes(v));
+    if (k.mv_size != 20 || !value) return MDB_CORRUPTED;
     const auto ref = ref_of(k.mv_data);
     if (ref.hash.high < low || ref.hash.high > high) continue;
-    std::memcpy(out.emplace_back(old_entry{ref, {}}).value.data(), v.mv_data, index_value::bytes);
+    out.push_back({ref, *value});
   }
   if (rc != MDB_NOTFOUND) return rc;
   std::sort(out.begin(), out.end(),
@@ -90,8 +91,9 @@ int append(MDB_txn* txn, MDB_dbi hashes, const std::vector<old_entry>& entries) 
   for (const auto& e : entries) {
     const auto key = hash_key(e.ref);
     auto k = lmdb::val(key);
-    auto v = lmdb::val(e.value);
-    if (int rc = mdb_put(txn, hashes, &k, &v, MDB_APPEND); rc != 0) return rc;
+    MDB_val v{e.value.size(), nullptr};
+    if (int rc = mdb_put(txn, hashes, &k, &v, MDB_APPEND | MDB_RESERVE); rc != 0) return rc;
+    e.value.write(static_cast<std::byte*>(v.mv_data));
   }
   return 0;
 }

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
 
 /// The bytes of keys and fixed-size values; storage/FORMAT.md is the description, this the code.
@@ -123,32 +125,61 @@ inline key_bytes<10> log_key(std::uint64_t lsn, std::uint16_t part) {
   return k;
 }
 
-/// Value of `hashes`.
+/// Value of `hashes`, and of `index` up to format 4. Short: the table is the one whose pages are
+/// rewritten all over, and most tasks were never crawled and have no itag.
 struct index_value {
-  static constexpr std::size_t bytes = 32;
-  std::uint64_t seq = 0;
+  static constexpr std::size_t most = 27;
+  static constexpr std::size_t bytes_of_format_4 = 32;
+
+  std::uint64_t seq = 0; ///< below 2^48, as in task_key
   std::int64_t lastcrawltime = 0;
   std::uint64_t itag_hash = 0;
   std::uint32_t generation = 0;
   task_status status = task_status::active;
 
-  void write(std::byte* at) const {
-    put_little(at, seq);
-    put_little(at + 8, lastcrawltime);
-    put_little(at + 16, itag_hash);
-    put_little(at + 24, generation);
-    put_little(at + 28, static_cast<std::uint32_t>(status)); // status, then three zero bytes
+  [[nodiscard]] std::size_t size() const {
+    return 7 + (generation != 0 ? 4 : 0) + (lastcrawltime != 0 ? 8 : 0) + (itag_hash != 0 ? 8 : 0);
   }
-  static index_value read(const void* from) {
-    const auto* b = static_cast<const std::byte*>(from);
-    return {get_little<std::uint64_t>(b), get_little<std::int64_t>(b + 8),
-            get_little<std::uint64_t>(b + 16), get_little<std::uint32_t>(b + 24),
-            static_cast<task_status>(b[28])};
+  /// Status and what else is there, seq, then what is there.
+  void write(std::byte* at) const {
+    const auto flags = static_cast<std::uint8_t>(status) | (generation != 0 ? has_generation : 0)
+                       | (lastcrawltime != 0 ? has_time : 0) | (itag_hash != 0 ? has_itag : 0);
+    *at++ = static_cast<std::byte>(flags);
+    std::memcpy(at, &seq, 6);
+    at += 6;
+    if (generation != 0) put_little(at, generation), at += 4;
+    if (lastcrawltime != 0) put_little(at, lastcrawltime), at += 8;
+    if (itag_hash != 0) put_little(at, itag_hash);
+  }
+  /// None when the length does not fit.
+  static std::optional<index_value> read(std::span<const std::byte> from) {
+    const auto* b = from.data();
+    if (from.size() == bytes_of_format_4)
+      return index_value{get_little<std::uint64_t>(b), get_little<std::int64_t>(b + 8),
+                         get_little<std::uint64_t>(b + 16), get_little<std::uint32_t>(b + 24),
+                         static_cast<task_status>(b[28])};
+    if (from.size() < 7) return std::nullopt;
+    const auto flags = static_cast<unsigned>(b[0]);
+    index_value v;
+    v.status = static_cast<task_status>(flags & 0x0f);
+    std::memcpy(&v.seq, b + 1, 6);
+    const std::size_t size = 7 + ((flags & has_generation) != 0 ? 4 : 0)
+                             + ((flags & has_time) != 0 ? 8 : 0)
+                             + ((flags & has_itag) != 0 ? 8 : 0);
+    if (from.size() != size) return std::nullopt;
+    b += 7;
+    if ((flags & has_generation) != 0) v.generation = get_little<std::uint32_t>(b), b += 4;
+    if ((flags & has_time) != 0) v.lastcrawltime = get_little<std::int64_t>(b), b += 8;
+    if ((flags & has_itag) != 0) v.itag_hash = get_little<std::uint64_t>(b);
+    return v;
   }
   [[nodiscard]] task_slot slot(std::uint16_t shard) const {
     return {task_key{shard, seq}, status, wall_time{usec{lastcrawltime}}, itag_hash, generation};
   }
   friend bool operator==(const index_value&, const index_value&) = default;
+
+private:
+  static constexpr std::uint8_t has_generation = 0x10, has_time = 0x20, has_itag = 0x40;
 };
 
 /// The index's view of a record.

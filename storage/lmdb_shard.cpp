@@ -185,9 +185,11 @@ result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<c
     MDB_val v{};
     const int rc = mdb_cursor_get(hashes, &k, &v, MDB_SET);
     if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name);
-    if (rc == 0 && v.mv_size != index_value::bytes) return lmdb::failed(MDB_CORRUPTED, name);
     out[i].reset();
-    if (rc == 0) out[i] = index_value::read(v.mv_data).slot(shard.id().shard);
+    if (rc != 0) continue;
+    const auto value = index_value::read(lmdb::bytes(v));
+    if (!value) return lmdb::failed(MDB_CORRUPTED, name);
+    out[i] = value->slot(shard.id().shard);
   }
   return {};
 }

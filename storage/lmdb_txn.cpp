@@ -364,7 +364,7 @@ int lmdb_txn::place_index(const merge_plan& plan) {
   for (const auto& [ref, change] : plan.place) {
     const auto& value = change->value;
     const int rc = change->erased ? erase(table::hashes, hash_key(ref))
-                                  : put(table::hashes, hash_key(ref), index_value::bytes, 0,
+                                  : put(table::hashes, hash_key(ref), value.size(), 0,
                                         [&](std::byte* at) { value.write(at); });
     // Erased before it ever was in its place.
     if (rc != 0 && !(change->erased && rc == MDB_NOTFOUND)) return rc;

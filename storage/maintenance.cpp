@@ -65,9 +65,8 @@ private:
     if (const auto* change = waiting_.find(ref))
       return change->erased ? std::nullopt : std::optional(change->value);
     MDB_val v{};
-    if (get(table::hashes, s_.entry_key(ref), v) != 0 || v.mv_size != index_value::bytes)
-      return std::nullopt;
-    return index_value::read(v.mv_data);
+    if (get(table::hashes, s_.entry_key(ref), v) != 0) return std::nullopt;
+    return index_value::read(lmdb::bytes(v));
   }
 
   /// How many entries the index has with what waits.
@@ -131,9 +130,8 @@ private:
       const auto* key = static_cast<const std::byte*>(k.mv_data);
       if (k.mv_size < 12) return problem(std::string(name) + " has a key of the wrong length");
       if (by_name && (k.mv_size != 20 || waiting_.find(s_.entry_ref(key)) != nullptr)) return;
-      const auto seq =
-          by_name ? (v.mv_size == index_value::bytes ? index_value::read(v.mv_data).seq : 0)
-                  : get_big<std::uint64_t>(key + k.mv_size - 8);
+      const auto seq = by_name ? index_value::read(lmdb::bytes(v)).value_or(index_value{}).seq
+                               : get_big<std::uint64_t>(key + k.mv_size - 8);
       MDB_val record{};
       if (get(table::tasks, seq_key(seq), record) != 0)
         problem(std::string(name) + " points to task " + std::to_string(seq)

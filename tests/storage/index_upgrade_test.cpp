@@ -21,6 +21,17 @@ std::string number(std::uint32_t n) {
   return bytes;
 }
 
+std::string old_value(const index_value& v) {
+  std::string bytes(index_value::bytes_of_format_4, '\0');
+  auto* at = reinterpret_cast<std::byte*>(bytes.data());
+  put_little(at, v.seq);
+  put_little(at + 8, v.lastcrawltime);
+  put_little(at + 16, v.itag_hash);
+  put_little(at + 24, v.generation);
+  at[28] = static_cast<std::byte>(v.status);
+  return bytes;
+}
+
 /// Makes a shard what an older version left. Precondition: nothing waits.
 void make_older(const std::string& shard, std::uint32_t format) {
   raw_env env(shard);
@@ -32,7 +43,7 @@ void make_older(const std::string& shard, std::uint32_t format) {
        rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) {
     const auto key = ref_key(ref_of_hash_key(k.mv_data));
     env.put(index, {reinterpret_cast<const char*>(key.data()), key.size()},
-            {static_cast<const char*>(v.mv_data), v.mv_size});
+            old_value(*index_value::read({static_cast<const std::byte*>(v.mv_data), v.mv_size})));
   }
   mdb_cursor_close(c);
   ASSERT_EQ(mdb_drop(env.txn(), hashes, 1), 0);
@@ -79,6 +90,19 @@ void expect_all(shard_store& s) {
 }
 
 } // namespace
+
+TEST(index_upgrade, an_entry_comes_back_whatever_it_has) {
+  for (unsigned has = 0; has < 8; ++has)
+    for (auto status : all_statuses) {
+      const index_value v{(std::uint64_t{1} << 48) - 1, (has & 1) != 0 ? -5 : 0,
+                          (has & 2) != 0 ? ~std::uint64_t{0} : 0, (has & 4) != 0 ? 7u : 0u, status};
+      std::array<std::byte, index_value::most> bytes{};
+      ASSERT_LE(v.size(), bytes.size());
+      v.write(bytes.data());
+      EXPECT_EQ(index_value::read(std::span(bytes).first(v.size())), v);
+      EXPECT_EQ(index_value::read(std::span(bytes).first(v.size() - 1)), std::nullopt);
+    }
+}
 
 TEST(index_upgrade, a_directory_of_an_older_format_is_read_as_it_is_and_becomes_this_one) {
   for (const std::uint32_t format : {1u, 4u}) {
