@@ -18,7 +18,8 @@ def check() -> str:
     for module, package in (("apscheduler", "python3-apscheduler"),
                             ("sqlalchemy", "python3-sqlalchemy")):
         asked = subprocess.run(
-            [PYTHON, "-c", f"import {module} as m; print(getattr(m, '__version__', None) or m.version)"],
+            [PYTHON, "-c", f"import {module} as m; "
+             "print(getattr(m, '__version__', None) or m.version)"],
             capture_output=True, text=True, check=False)
         if asked.returncode != 0:
             raise Missing(f"{PYTHON} has no {module}: apt-get install {package}, or --install")
@@ -34,5 +35,5 @@ def go(load: Workload, folder: str) -> Run:
 
 
 def workloads() -> list[Workload]:
-    return [Workload("apscheduler", "APScheduler, date jobs, SQLite", SYNC, 1, 0, 2_000, go),
+    return [Workload("apscheduler", "APScheduler, date jobs, SQLite", SYNC, 1, 0, 1_000, go),
             Workload("apscheduler", "APScheduler, date jobs, memory", NONE, 1, 0, 5_000, go)]

@@ -53,7 +53,9 @@ class Connection {
 
 function expect(replies, word) {
   for (const reply of replies) {
-    if (reply[0] !== word) throw new Error(`expected ${word}, got ${reply.join(' ').slice(0, 200)}`);
+    if (reply[0] !== word) {
+      throw new Error(`expected ${word}, got ${reply.join(' ').slice(0, 200)}`);
+    }
   }
 }
 

@@ -44,10 +44,10 @@ def workloads() -> list[Workload]:
     return [
         row(SYNC, "binlog -f 0", 100, 64, 6_000),
         row(SYNC, "binlog -f 0", 1, 64, 6_000),
-        row(LAST, "binlog -f 50", 1000, 4, 100_000),
-        row(LAST, "binlog -f 50", 100, 64, 100_000),
-        row(LAST, "binlog -f 50", 1, 64, 100_000),
-        row(NONE, "no binlog", 1000, 4, 100_000),
-        row(NONE, "no binlog", 100, 64, 100_000),
-        row(NONE, "no binlog", 1, 64, 100_000),
+        row(LAST, "binlog -f 50", 1000, 4, 60_000),
+        row(LAST, "binlog -f 50", 100, 64, 60_000),
+        row(LAST, "binlog -f 50", 1, 64, 60_000),
+        row(NONE, "no binlog", 1000, 4, 60_000),
+        row(NONE, "no binlog", 100, 64, 60_000),
+        row(NONE, "no binlog", 1, 64, 60_000),
     ]

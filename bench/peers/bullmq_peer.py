@@ -36,7 +36,8 @@ def check() -> str:
                           "after the run), or BULLMQ_HOME=FOLDER where npm install put it")
         with open(file, encoding="utf-8") as text:
             versions.append(f"{package} {json.load(text)['version']}")
-    redis = subprocess.run(["redis-server", "--version"], capture_output=True, text=True, check=True)
+    redis = subprocess.run(["redis-server", "--version"], capture_output=True, text=True,
+                           check=True)
     node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
     return ", ".join([*versions, "redis " + redis.stdout.split("v=")[1].split()[0],
                       "node " + node.stdout.strip()])
@@ -61,6 +62,6 @@ def workloads() -> list[Workload]:
         bulk = ", addBulk" if batch > 1 else ""
         return Workload("bullmq", f"BullMQ, appendfsync {how}{bulk}", durability, batch,
                         connections, tasks, go, unit="producers")
-    return [row(durability, how, batch, connections, 20_000)
+    return [row(durability, how, batch, connections, 20_000 if batch > 1 else 8_000)
             for durability, how in ((SYNC, "always"), (LAST, "everysec"))
             for batch, connections in ((1000, 4), (100, 64), (1, 64))]

@@ -51,6 +51,24 @@ def write_bandwidth(folder: str, size: int = 256 << 20) -> float:
         os.unlink(path)
 
 
+def busy() -> float:
+    """Processor seconds the machine has spent at work so far, what a hypervisor took included."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_idle(cores: float, at_most: float = 60.0) -> bool:
+    """Waits for a second in which no more cores than that were busy; false when none came."""
+    give_up = time.monotonic() + at_most
+    while time.monotonic() < give_up:
+        begun, before = time.monotonic(), busy()
+        time.sleep(1)
+        if (busy() - before) / (time.monotonic() - begun) <= cores:
+            return True
+    return False
+
+
 def processor() -> str:
     with open("/proc/cpuinfo", encoding="utf-8") as text:
         for line in text:

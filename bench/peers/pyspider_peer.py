@@ -43,4 +43,4 @@ def go(load: Workload, folder: str) -> Run:
 
 def workloads() -> list[Workload]:
     return [Workload("pyspider", "our stand-in for pyspider's storage work (SQLite; not pyspider)",
-                     SYNC, 1, 0, 2_000, go)]
+                     SYNC, 1, 0, 1_000, go)]

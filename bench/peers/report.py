@@ -20,6 +20,7 @@ def row(load: Workload, runs: list[Run]) -> dict:
         "median": statistics.median(rates), "min": min(rates), "max": max(rates),
         "client_cores": middle.client_cpu / middle.seconds,
         "server_cores": None if middle.server_cpu is None else middle.server_cpu / middle.seconds,
+        "others": max(run.others for run in runs),
         "void": "; ".join(f"{run.lost} lost, {run.twice} delivered twice" for run in wrong),
     }
 
@@ -67,19 +68,24 @@ CLASS_TEXT = {
 
 def markdown(machine: dict, versions: dict[str, str], rows: list[dict], command: str) -> str:
     """A section that can be pasted into RESULTS.md."""
-    out = [f"`{command}`, {machine['date']} UTC: {machine['cores']} cores ({machine['processor']}), "
-           f"{machine['memory_gib']:g} GiB, Linux {machine['kernel']}; load average before "
-           f"{machine['load_before'][0]:g}; data on {machine['filesystem']}, "
+    out = [f"`{command}`, {machine['date']} UTC: {machine['cores']} cores "
+           f"({machine['processor']}), {machine['memory_gib']:g} GiB, Linux {machine['kernel']}; "
+           f"load average before {machine['load_before'][0]:g}; data on {machine['filesystem']}, "
            f"{machine['syncs_per_second']:,} syncs/s, {machine['write_mb_per_second']} MB/s. "
            "Client and server share the cores.", ""]
+    if rows:
+        out[0] += (f" Other processes took at most {max(one['others'] for one in rows):.2f} cores "
+                   "during any run.")
+        fewest, most = min(one["runs"] for one in rows), max(one["runs"] for one in rows)
+        out[0] += f" Runs a row: {most if fewest == most else f'{fewest} to {most}'}."
     out += [f"- {name}: {text}" for name, text in versions.items()] + [""]
     for durability in CLASSES:
         of = [one for one in rows if one["durability"] == durability]
         if not of:
             continue
         out += [f"**{CLASS_TEXT[durability]}** (`{durability}`)", "",
-                "| what | connections x batch | tasks/s, median (min to max) | Lycosa to it, same batch "
-                "| cores: client, server |",
+                "| what | connections x batch | tasks/s, median (min to max) "
+                "| Lycosa to it, same batch | cores: client, server |",
                 "|---|---|---|---|---|"]
         for one in of:
             server = "one process" if one["server_cores"] is None else f"{one['server_cores']:.2f}"

@@ -22,6 +22,7 @@ class Run:
     twice: int = 0
     client_cpu: float = 0.0  # processor seconds of the load client
     server_cpu: float | None = None  # of the server; None: one process is both
+    others: float = 0.0  # cores that were busy with neither, on average
 
     @property
     def rate(self) -> float:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Lycosa and other queues and schedulers, one after the other on one machine, in one run.
 
-    bench/peers/run.py [--small] [--peers a,b] [--repeat 3] [--install] [--lycosa PATH]
-                       [--json FILE] [--markdown FILE] [--svg FILE] [--data FOLDER]
+    bench/peers/run.py [--small] [--peers a,b] [--repeat 3] [--others CORES] [--install]
+                       [--lycosa PATH] [--json FILE] [--markdown FILE] [--svg FILE] [--data FOLDER]
 
 Round 1 runs every row once, round 2 again, and so on: a slow minute of the machine hits all alike.
 What is compared with what, and what is not comparable: README.md beside this file.
@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import apscheduler_peer  # noqa: E402
@@ -70,23 +71,55 @@ def check(names: list[str]) -> dict[str, str]:
 
 def one_run(load: Workload, scratch: str) -> Run:
     folder = tempfile.mkdtemp(dir=scratch)
+    begun, busy, own = time.monotonic(), machine.busy(), sum(os.times()[:4])
     try:
-        return load.go(load, folder)
+        run = load.go(load, folder)
+        # Client and server have been waited for, so that their times are in this process's.
+        others = machine.busy() - busy - (sum(os.times()[:4]) - own)
+        run.others = max(0.0, others / (time.monotonic() - begun))
+        return run
     finally:
         shutil.rmtree(folder)
         os.sync()  # what it left to write back is not the next one's burden
 
 
-def rounds(loads: list[Workload], repeat: int, scratch: str) -> list[tuple[Workload, list[Run]]]:
+def quiet_run(load: Workload, scratch: str, others: float) -> Run:
+    """A run during which others took no more cores than that; the quietest of five otherwise.
+
+    It is judged by others' processor time alone, never by its own figure.
+    """
+    runs: list[Run] = []
+    for _ in range(5):
+        machine.wait_until_idle(min(others, 0.1))
+        runs.append(one_run(load, scratch))
+        if runs[-1].others <= others:
+            return runs[-1]
+        print(f"again, others took {runs[-1].others:.2f} cores: {load.name}, {load.shape}",
+              file=sys.stderr, flush=True)
+    return min(runs, key=lambda run: run.others)
+
+
+def rounds(loads: list[Workload], scratch: str,
+           given: argparse.Namespace) -> list[tuple[Workload, list[Run]]]:
+    """All runs; after an interrupt (Ctrl-C) those that were done."""
     results: list[tuple[Workload, list[Run]]] = [(load, []) for load in loads]
-    for number in range(repeat):
-        for load, runs in results:
-            run = one_run(load, scratch)
-            runs.append(run)
-            wrong = "" if run.exactly_once() else f" {run.lost} LOST, {run.twice} TWICE"
-            print(f"round {number + 1}: {load.name}, {load.shape}: {run.rate:,.0f} tasks/s "
-                  f"({run.seconds:.1f} s){wrong}", file=sys.stderr, flush=True)
+    try:
+        for number in range(given.repeat):
+            for load, runs in results:
+                run = (quiet_run(load, scratch, given.others) if given.others
+                       else one_run(load, scratch))
+                runs.append(run)
+                tell(number + 1, load, run)
+    except KeyboardInterrupt:
+        print("interrupted: what follows is of the runs that were done", file=sys.stderr)
     return results
+
+
+def tell(number: int, load: Workload, run: Run) -> None:
+    wrong = "" if run.exactly_once() else f" {run.lost} LOST, {run.twice} TWICE"
+    print(f"round {number}: {load.name}, {load.shape}: {run.rate:,.0f} tasks/s "
+          f"({run.seconds:.1f} s), others {run.others:.2f} cores{wrong}", file=sys.stderr,
+          flush=True)
 
 
 def options() -> argparse.Namespace:
@@ -98,9 +131,13 @@ def options() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3, help="rounds (default: 3)")
     parser.add_argument("--install", action="store_true",
                         help="install what is missing: apt-get, and npm into a temporary folder")
-    parser.add_argument("--lycosa", metavar="PATH", help="the binary (default: build/release/lycosa)")
+    parser.add_argument("--lycosa", metavar="PATH",
+                        help="the binary (default: build/release/lycosa)")
     parser.add_argument("--data", metavar="FOLDER", default=tempfile.gettempdir(),
                         help="where data directories are made (default: the temporary folder)")
+    parser.add_argument("--others", metavar="CORES", type=float, default=0.0,
+                        help="repeat a run during which other processes took more than this many "
+                             "cores, such as 0.1 (default: only tell)")
     parser.add_argument("--json", metavar="FILE", help="all figures, for programs")
     parser.add_argument("--markdown", metavar="FILE", help="the table, as it is also printed")
     parser.add_argument("--svg", metavar="FILE", help="the medians as bars")
@@ -124,6 +161,8 @@ def main() -> None:
         if given.small:
             for load in loads:
                 load.tasks = max(100, load.tasks // 20)
+        if given.others:
+            machine.wait_until_idle(min(given.others, 0.1))
         state = machine.state(scratch, given.small)
         if state["filesystem"] == "tmpfs":
             print("warning: data is on tmpfs, where a sync costs nothing; see --data",
@@ -131,10 +170,10 @@ def main() -> None:
         if state["load_before"][0] > 0.5 * state["cores"]:
             print(f"warning: load average {state['load_before'][0]} before the run: others are at "
                   "work here", file=sys.stderr)
-        results = rounds(loads, given.repeat, scratch)
+        results = rounds(loads, scratch, given)
     rows = report.build(results)
     command = "bench/peers/run.py" + (" --small" if given.small else "") + (
-        f" --repeat {given.repeat}")
+        f" --repeat {given.repeat}") + (f" --others {given.others:g}" if given.others else "")
     text = report.markdown(state, versions, rows, command)
     print(text)
     if given.markdown:
