@@ -192,10 +192,14 @@ public:
 
   void health(reply<health_view> done) override {
     auto op = std::make_shared<stats_op>();
-    op->view.queues_loading = loading_->load();
+    op->view.queues_loading = loading_->queues.load();
+    op->view.tasks = loading_->tasks.load();
+    op->view.tasks_loaded = loading_->loaded.load();
     op->view.ready = op->view.queues_loading == 0;
     if (!op->view.ready)
-      op->view.why = std::to_string(op->view.queues_loading) + " queues are being loaded";
+      op->view.why = std::to_string(op->view.queues_loading)
+                     + " queues are being loaded: " + std::to_string(op->view.tasks_loaded) + " of "
+                     + std::to_string(op->view.tasks) + " tasks";
     op->done = promise<health_view>{std::move(done)};
     caf::anon_send(readers_.front(), std::move(op));
   }
@@ -215,8 +219,9 @@ private:
   static std::unique_ptr<system_holder> configure(const node_config& config) {
     auto holder = std::make_unique<system_holder>();
     holder->config.add_message_types<caf::id_block::lycosa>();
-    // Workers wait for one queue. CAF's default, stealing, looks for work on a timer of 50 us, later
-    // 10 ms: an idle node would never rest, and what comes to one that rests would wait so long.
+    // Workers wait for one queue. CAF's default, stealing, looks for work on a timer of 50 us,
+    // later 10 ms: an idle node would never rest, and what comes to one that rests would wait so
+    // long.
     holder->config.set("scheduler.policy", caf::atom("sharing"));
     // Few: handing a message to a worker that sleeps costs more than most handlers do, and shards
     // and connections have threads of their own. CAF would take four at least.
@@ -224,6 +229,9 @@ private:
                                     ? config.actor_threads
                                     : std::max(1u, std::thread::hardware_concurrency() / 2);
     holder->config.set("scheduler.max-threads", threads);
+    // By default an actor stays at a worker for as long as it has messages: a project that loads
+    // its queue, or is flooded, would keep the dispatcher waiting.
+    holder->config.set("scheduler.max-throughput", std::size_t{8});
     holder->system = std::make_unique<caf::actor_system>(holder->config);
     return holder;
   }
@@ -249,8 +257,7 @@ private:
   std::unique_ptr<event_hub> events_; ///< before the actors that publish into it
   std::unique_ptr<system_holder> system_;
   std::shared_ptr<registry> projects_ = std::make_shared<registry>();
-  std::shared_ptr<std::atomic<std::uint64_t>> loading_ =
-      std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<load_progress> loading_ = std::make_shared<load_progress>();
   std::shared_ptr<std::atomic<std::uint64_t>> inputs_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
   std::vector<shard_writer_actor> writers_;

@@ -224,6 +224,10 @@ struct health_view {
   bool ready = false; ///< every queue is loaded and every part is up
   std::string why;    ///< what is missing
   std::uint64_t queues_loading = 0;
+  /// Queued tasks found on disk at the start, as far as known, and those of them in memory. Tasks
+  /// are handed out from the first page on.
+  std::uint64_t tasks = 0;
+  std::uint64_t tasks_loaded = 0;
   std::vector<shard_view> shards;
 };
 

@@ -31,7 +31,7 @@ project_state::project_state(project_actor::pointer self, project_environment en
 }
 
 project_state::~project_state() {
-  if (loading()) env_.loading->fetch_sub(1);
+  if (loading()) env_.loading->queues.fetch_sub(1);
 }
 
 // -- start
@@ -39,7 +39,7 @@ project_state::~project_state() {
 
 void project_state::load() {
   loading_shards_ = shards();
-  env_.loading->fetch_add(1);
+  env_.loading->queues.fetch_add(1);
   for (std::uint16_t s = 0; s < shards(); ++s) {
     auto op = std::make_shared<scan_op>();
     op->project = facts_->id;
@@ -61,7 +61,12 @@ void project_state::loaded(scan_op_ptr op) {
   if (!op->after && !counts_[op->shard]) {
     counts_[op->shard] = op->counts;
   }
-  if (!op->after) remember_finished(*op);
+  if (!op->after) {
+    remember_finished(*op);
+    env_.loading->tasks.fetch_add(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, op->counts.active)));
+  }
+  env_.loading->loaded.fetch_add(op->entries.size());
   const auto at = now();
   if (phase_ == phase::running) {
     for (const auto& e : op->entries)
@@ -73,7 +78,7 @@ void project_state::loaded(scan_op_ptr op) {
     const auto shard = op->shard;
     self_->send(env_.readers[shard], std::move(op), project_actor{self_});
   } else if (--loading_shards_ == 0) {
-    env_.loading->fetch_sub(1);
+    env_.loading->queues.fetch_sub(1);
     touched_.clear();
     for (auto& held : std::exchange(held_reports_, {}))
       report(std::move(held));

@@ -14,6 +14,14 @@ namespace lycosa::actors {
 
 class event_hub;
 
+/// How far the queues of a starting node have come. Tasks count from the start of the node; a
+/// project that is restarted counts again.
+struct load_progress {
+  std::atomic<std::uint64_t> queues{0}; ///< projects whose queue is being read
+  std::atomic<std::uint64_t> tasks{0};  ///< queued tasks found on disk
+  std::atomic<std::uint64_t> loaded{0}; ///< of these, in memory
+};
+
 /// What every project actor of a node is given.
 struct project_environment {
   clock_ptr time;
@@ -24,9 +32,9 @@ struct project_environment {
   dispatcher_actor dispatch;
   catalog_actor catalog; ///< keeps the counters
   usec processing_timeout = std::chrono::minutes{10};
-  std::size_t active_tasks = 100;                      ///< entries kept of what happened lately
-  std::uint64_t inqueue_limit = 0;                     ///< where a project sets none; 0 = none
-  std::shared_ptr<std::atomic<std::uint64_t>> loading; ///< projects whose queue is being read
+  std::size_t active_tasks = 100;  ///< entries kept of what happened lately
+  std::uint64_t inqueue_limit = 0; ///< where a project sets none; 0 = none
+  std::shared_ptr<load_progress> loading;
   /// Sources of tasks that hold some the node has not been given yet; not null.
   std::shared_ptr<std::atomic<std::uint64_t>> inputs =
       std::make_shared<std::atomic<std::uint64_t>>(0);

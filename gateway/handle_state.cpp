@@ -38,6 +38,10 @@ void show_readiness(service& s, const request&, const exchange_ptr& x) {
     append_string(b, h.why);
     b += ",\"queues_loading\":";
     append_unsigned(b, h.queues_loading);
+    b += ",\"tasks\":";
+    append_unsigned(b, h.tasks);
+    b += ",\"tasks_loaded\":";
+    append_unsigned(b, h.tasks_loaded);
     if (!h.ready) return problem(503, h.why.empty() ? "not ready yet" : h.why, {}, b);
     return json("{" + b + "}");
   }));

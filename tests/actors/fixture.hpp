@@ -59,7 +59,7 @@ protected:
     env.events = &hub;
     env.processing_timeout = o.processing_timeout;
     env.inqueue_limit = o.inqueue_limit;
-    env.loading = std::make_shared<std::atomic<std::uint64_t>>(0);
+    env.loading = std::make_shared<load_progress>();
     env.readers.resize(shards);
     env.writers.resize(shards);
     for (std::size_t i = shards; i-- > 0;) {

@@ -1,7 +1,9 @@
 """What a node knows after it was stopped or killed."""
 
+import json
 import time
 import unittest
+import urllib.request
 
 from harness import (ACTIVE, SUCCESS, Node, NodeTest, ids, status_pack, task, until)
 
@@ -123,3 +125,15 @@ class Shutdown(unittest.TestCase):
             self.assertEqual(node.client.task("p", "a")["status"], SUCCESS)
             self.assertEqual(node.client.task("p", "b")["status"], ACTIVE)
             self.assertEqual(ids(node.client.lease(1, 10, ["p"])), ["b"])
+
+
+class Progress(unittest.TestCase):
+    def test_readiness_tells_how_many_tasks_were_loaded(self):
+        with Node() as node:
+            node.client.put_project("p", status="RUNNING", rate=1e6, burst=1e6)
+            node.client.submit([task("p", f"t{n}") for n in range(300)])
+            node.client.report([status_pack(t, True) for t in node.client.lease(100, 0, ["p"])])
+            node.restart()
+            with urllib.request.urlopen(f"{node.url}/readyz", timeout=10) as answer:
+                ready = json.load(answer)
+            self.assertEqual((ready["tasks"], ready["tasks_loaded"]), (200, 200))
