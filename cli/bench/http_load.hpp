@@ -18,8 +18,8 @@ public:
   virtual ~load_connection() = default;
 
   /// One exchange; the body of a 2xx answer, valid until the next call. Anything else is an error.
-  virtual result<std::string_view> post(std::string_view path, std::string_view body) = 0;
-  virtual result<std::string_view> put(std::string_view path, std::string_view body) = 0;
+  virtual result<std::string_view> send(std::string_view method, std::string_view path,
+                                        std::string_view body) = 0;
 };
 
 } // namespace lycosa::cli::bench
