@@ -83,20 +83,19 @@ def one_run(load: Workload, scratch: str) -> Run:
         os.sync()  # what it left to write back is not the next one's burden
 
 
-def quiet_run(load: Workload, scratch: str, others: float) -> Run:
-    """A run during which others took no more cores than that; the quietest of five otherwise.
+def quiet_run(load: Workload, scratch: str, others: float) -> Run | None:
+    """A run during which others took no more cores than that; None when none of five was.
 
     It is judged by others' processor time alone, never by its own figure.
     """
-    runs: list[Run] = []
     for _ in range(5):
         machine.wait_until_idle(min(others, 0.1))
-        runs.append(one_run(load, scratch))
-        if runs[-1].others <= others:
-            return runs[-1]
-        print(f"again, others took {runs[-1].others:.2f} cores: {load.name}, {load.shape}",
+        run = one_run(load, scratch)
+        if run.others <= others:
+            return run
+        print(f"void, others took {run.others:.2f} cores: {load.name}, {load.shape}",
               file=sys.stderr, flush=True)
-    return min(runs, key=lambda run: run.others)
+    return None
 
 
 def rounds(loads: list[Workload], scratch: str,
@@ -108,8 +107,9 @@ def rounds(loads: list[Workload], scratch: str,
             for load, runs in results:
                 run = (quiet_run(load, scratch, given.others) if given.others
                        else one_run(load, scratch))
-                runs.append(run)
-                tell(number + 1, load, run)
+                if run is not None:
+                    runs.append(run)
+                    tell(number + 1, load, run)
     except KeyboardInterrupt:
         print("interrupted: what follows is of the runs that were done", file=sys.stderr)
     return results
