@@ -89,6 +89,9 @@ void commit_group::commit(wall_time now) {
     counts.fill(*s.op);
   for (auto& r : reports)
     counts.fill(*r.op);
+  for (auto& e : erases)
+    if (e.op->sweep && !e.op->failure)
+      if (auto after = store_.counts(e.op->project)) e.op->counts = *after;
 }
 
 result<void> commit_group::attempt(wall_time now, bool with_growth) {
@@ -108,13 +111,24 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
       if (!ok) return ok;
     }
   }
-  for (auto& e : erases) {
-    auto n = (*txn)->erase_some(e.op->project, e.op->limit);
-    if (!n) return tl::unexpected(n.error());
-    e.op->erased = *n;
-  }
+  for (auto& e : erases)
+    if (auto ok = run(**txn, *e.op); !ok) return ok;
   auto lsn = (*txn)->commit(growth ? storage::commit_class::growth : storage::commit_class::settle);
   if (!lsn) return tl::unexpected(lsn.error());
+  return {};
+}
+
+result<void> commit_group::run(storage::write_txn& txn, erase_op& op) {
+  if (op.sweep) {
+    auto swept = txn.erase_settled(op.project, *op.sweep, op.limit);
+    if (!swept) return tl::unexpected(swept.error());
+    op.swept = *swept;
+    op.erased = swept->erased;
+    return {};
+  }
+  auto n = txn.erase_some(op.project, op.limit);
+  if (!n) return tl::unexpected(n.error());
+  op.erased = *n;
   return {};
 }
 

@@ -55,6 +55,7 @@ public:
 
 private:
   result<void> attempt(wall_time now, bool with_growth);
+  result<void> run(storage::write_txn& txn, erase_op& op);
   result<void> run(storage::write_txn& txn, submit_op& op);
   result<void> run_one(storage::write_txn& txn, submit_op& op, std::size_t i,
                        const std::optional<task_slot>& slot);

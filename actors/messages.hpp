@@ -172,12 +172,15 @@ struct result_op {
   promise<bool> done;
 };
 
-/// One bounded slice of a project's deletion.
+/// One bounded slice of a project's deletion, or of what is not kept of its settled tasks.
 struct erase_op {
   project_id project{};
   std::uint16_t shard = 0;
   std::size_t limit = 0;
+  std::optional<settled_sweep> sweep; ///< none = everything goes
   std::size_t erased = 0;
+  sweep_outcome swept;
+  status_counts counts; ///< of the project in this shard, after a sweep
   std::optional<error> failure;
 };
 

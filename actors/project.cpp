@@ -10,9 +10,8 @@ namespace lycosa::actors {
 namespace {
 
 constexpr std::size_t scan_page = 16384; ///< queue entries read at once at start
-/// Tasks erased in one commit of a shard. Their keys are hashes, so that each costs some pages:
-/// 1000 hold up the commits of others for a tenth of a second, 100 for little more than a sync.
-constexpr std::size_t erase_slice_size = 100;
+/// Tasks erased in one commit of a shard, where others wait for it.
+constexpr std::size_t erase_slice_size = 500;
 constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other messages get a turn
 /// Longest wait in one piece: the wall clock may be set while we wait for a calendar moment.
 constexpr usec longest_wait = std::chrono::minutes{1};
@@ -25,8 +24,8 @@ project_state::project_state(project_actor::pointer self, project_environment en
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
       bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
-      pause_(env_.pause), info_(env_.get_info_wait), ticks_(env_.tick_catch_up),
-      drain_(env_.finish_delay) {
+      retention_(env_.writers.size()), pause_(env_.pause), info_(env_.get_info_wait),
+      ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
   note_facts(env_.time->now());
 }
 
@@ -128,6 +127,7 @@ void project_state::settle_down() {
   const auto at = now();
   look_at_pause(at);
   look_at_messages(at);
+  look_at_retention(at);
   finish_if_drained(at);
   if (!hungry_ && can_give(at.mono)) {
     hungry_ = true;
@@ -141,6 +141,8 @@ void project_state::settle_down() {
     if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
   if (const auto change = pause_.next_change()) next = std::min(next, *change);
   if (const auto message = next_message(at)) next = std::min(next, *message);
+  if (const auto sweep = retention_.next(); sweep && may_sweep())
+    next = std::min(next, std::max(*sweep, at.mono));
   if (!erase_again_.empty()) next = std::min(next, at.mono + retry_after_failure);
   if (next != mono_time::max()) arm(next);
 }
@@ -196,6 +198,7 @@ void project_state::erase_slice(std::uint16_t shard) {
 /// Slice by slice, each behind whatever else the shard was sent meanwhile: a project of millions
 /// of tasks is deleted without stalling the others. After a crash the next start goes on.
 void project_state::erased(erase_op_ptr op) {
+  if (op->sweep) return swept(*op);
   if (op->failure) {
     log_of("storage")->error("project {}: deletion waits: {}", facts_->name, op->failure->text());
     erase_again_.push_back(op->shard);
@@ -205,6 +208,35 @@ void project_state::erased(erase_op_ptr op) {
   } else if (--erasing_shards_ == 0) {
     self_->send(parent_, forget_atom_v, facts_->id);
   }
+  op_back();
+}
+
+/// Settled tasks that are not kept go a slice at a time, each behind what came meanwhile.
+void project_state::look_at_retention(instant at) {
+  if (!may_sweep()) return;
+  for (std::uint16_t s = 0; s < shards(); ++s) {
+    const auto c = counts_[s].value_or(status_counts{});
+    const auto settled = std::max<std::int64_t>(0, c.success + c.failed + c.bad);
+    auto sweep = retention_.begin(s, static_cast<std::uint64_t>(settled), at);
+    if (!sweep) continue;
+    auto op = std::make_shared<erase_op>();
+    op->project = facts_->id;
+    op->shard = s;
+    op->limit = erase_slice_size;
+    op->sweep = *sweep;
+    ops_out_ += 1;
+    self_->send(env_.writers[s], std::move(op), project_actor{self_});
+  }
+}
+
+void project_state::swept(const erase_op& op) {
+  if (op.failure)
+    log_of("storage")->warn("project {}: old tasks stay for now: {}", facts_->name,
+                            op.failure->text());
+  else
+    counts_[op.shard] = op.counts;
+  retention_.done(op.shard, op.failure ? std::nullopt : std::optional(op.swept), now().mono);
+  settle_down();
   op_back();
 }
 

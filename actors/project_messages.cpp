@@ -41,6 +41,7 @@ void project_state::send(send_op& op) {
 // -- get-info and ticks --------------------------------------------------------------------------
 
 void project_state::note_facts(instant at) {
+  retention_.set(facts_->retain, at.mono);
   const bool runs = dispatches(facts_->status);
   const bool asked = info_.pending();
   info_.set(runs && !facts_->script.empty(), facts_->script_md5, facts_->info_md5, at.mono);

@@ -116,6 +116,11 @@ private:
   }
   void op_back();
   void erase_slice(std::uint16_t shard);
+  [[nodiscard]] bool may_sweep() const {
+    return facts_->retain.bounded() && phase_ == phase::running && !draining_ && !loading();
+  }
+  void look_at_retention(instant at);
+  void swept(const erase_op& op);
   /// The operation that takes items of `part` to a shard, made when the first one needs it.
   template <class Op, class Part>
   Op& op_for(std::vector<ptr<Op>>& ops, std::uint16_t shard, const ptr<Part>& part) {
@@ -158,6 +163,7 @@ private:
   bool hungry_ = false;             ///< the dispatcher knows that we can hand out
   std::set<mono_time> armed_;       ///< timers that have not fired
 
+  retention_watch retention_;
   pause_rule pause_;
   std::uint64_t refused_ = 0;   ///< tasks that found the queue full, since the start
   bool counters_dirty_ = false; ///< and their keeper knows

@@ -86,6 +86,14 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
     const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
     if (!n || *n < 0) return wrong("queue_limit", "must be an integer, 0 or more");
     p.queue_limit = static_cast<std::uint64_t>(*n);
+  } else if (m.key == "retain_age") {
+    auto t = read_duration(m, "retain_age");
+    if (!t) return tl::unexpected<error>(t.error());
+    p.retain_age = *t;
+  } else if (m.key == "retain_count") {
+    const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
+    if (!n || *n < 0) return wrong("retain_count", "must be an integer, 0 or more");
+    p.retain_count = static_cast<std::uint64_t>(*n);
   } else if (m.key == "name" && m.text != name) {
     return wrong("name", "differs from the one in the address");
   }
@@ -162,6 +170,10 @@ void append_project(std::string& b, const actors::project_view& v) {
   b += p.crawl_config.empty() ? "null" : p.crawl_config;
   append_key(b, "queue_limit");
   append_unsigned(b, p.queue_limit);
+  append_key(b, "retain_age");
+  append_seconds(b, p.retain.age);
+  append_key(b, "retain_count");
+  append_unsigned(b, p.retain.count);
   append_key(b, "updatetime");
   append_seconds(b, p.updatetime.time_since_epoch());
   append_key(b, "deleting");

@@ -32,6 +32,10 @@ struct Project {
 
   infoMd5 @15 :Text;
   # The script whose answer to _on_get_info is in force.
+
+  retainAge @16 :Int64;
+  retainCount @17 :UInt64;
+  # Settled tasks are kept so many microseconds, and about so many of them; 0 = without bound.
 }
 
 struct RetryPolicy {

@@ -106,12 +106,13 @@ result<stored_task> decode_task(std::span<const std::byte> aligned) {
   });
 }
 
-std::optional<task_ref> stored_name(std::span<const std::byte> bytes) {
-  auto found = guarded("task record", [&]() -> result<task_ref> {
+std::optional<task_brief> decode_brief(std::span<const std::byte> bytes) {
+  auto found = guarded("task record", [&]() -> result<task_brief> {
     const aligned_copy copy(bytes);
     auto message = reader_over(copy.bytes());
     const auto in = message.getRoot<schema::Task>();
-    return task_ref{project_id{in.getProject()}, {in.getHashHigh(), in.getHashLow()}};
+    return task_brief{{project_id{in.getProject()}, {in.getHashHigh(), in.getHashLow()}},
+                      moment(in.getUpdateTime())};
   });
   if (!found) return std::nullopt;
   return *found;
@@ -138,6 +139,8 @@ std::string encode_project(const project_record& p) {
   out.setBurst(p.burst);
   out.setMinTick(p.min_tick.count());
   out.setQueueLimit(p.queue_limit);
+  out.setRetainAge(p.retain.age.count());
+  out.setRetainCount(p.retain.count);
   out.setUpdateTime(count(p.updatetime));
   fill(out.initName(length(p.name)), p.name);
   if (!p.group.empty()) fill(out.initGroup(length(p.group)), p.group);
@@ -175,6 +178,7 @@ result<project_record> decode_project(std::string_view bytes) {
     p.burst = in.getBurst();
     p.min_tick = usec{in.getMinTick()};
     p.queue_limit = in.getQueueLimit();
+    p.retain = {usec{in.getRetainAge()}, in.getRetainCount()};
     p.updatetime = moment(in.getUpdateTime());
     p.name = view(in.getName());
     p.group = view(in.getGroup());

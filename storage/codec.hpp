@@ -44,9 +44,13 @@ private:
 /// point into them. `corrupt` for anything that is not a whole record.
 [[nodiscard]] result<stored_task> decode_task(std::span<const std::byte> aligned);
 
-/// The name alone, also of a record that does not decode as a whole; none when even that is not
-/// there.
-[[nodiscard]] std::optional<task_ref> stored_name(std::span<const std::byte> bytes);
+/// Of a record what its removal needs, also if it does not decode as a whole; none when even that
+/// is not there.
+struct task_brief {
+  task_ref ref{};
+  wall_time updatetime{};
+};
+[[nodiscard]] std::optional<task_brief> decode_brief(std::span<const std::byte> bytes);
 
 /// Copies stored bytes, wherever they lie, into the batch and adds what they say to its items.
 [[nodiscard]] result<void> decode_into(record_batch& batch, task_key key,

@@ -78,23 +78,6 @@ result<void> lmdb_txn::usable() const {
   return {};
 }
 
-template <class Key, class Write>
-int lmdb_txn::put(table t, const Key& key, std::size_t size, unsigned flags, Write&& write) {
-  auto k = lmdb::val(key);
-  MDB_val v{size, nullptr};
-  const int rc = mdb_cursor_put(cursors_[t].get(), &k, &v, flags | MDB_RESERVE);
-  if (rc == 0) write(static_cast<std::byte*>(v.mv_data));
-  return rc;
-}
-
-template <class Key>
-int lmdb_txn::erase(table t, const Key& key) {
-  auto k = lmdb::val(key);
-  MDB_val v{};
-  if (int rc = cursors_[t].seek(k, v, MDB_SET); rc != 0) return rc;
-  return mdb_cursor_del(cursors_[t].get(), 0);
-}
-
 status_counts& lmdb_txn::delta(project_id project) {
   if (last_delta_.second == nullptr || last_delta_.first != project)
     last_delta_ = {project, &deltas_[project]};
@@ -237,107 +220,6 @@ result<void> lmdb_txn::put_result(const task_ref& ref, const result_entry& entry
   m.what = mutation::kind::put_result;
   m.ref = ref;
   return {};
-}
-
-// -- removal -----------------------------------------------------------------------------------
-
-/// Removes the record and its index entry; the caller removes it from the listing it stood in.
-int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id project) {
-  --count_of(delta(project), status);
-  const auto bytes = seq_key(seq);
-  auto k = lmdb::val(bytes);
-  MDB_val v{};
-  const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
-  // Whatever is missing is gone already; removal must get through an inconsistent project.
-  if (rc == MDB_NOTFOUND) return 0;
-  if (rc != 0) return rc;
-  if (const auto ref = stored_name(lmdb::bytes(v)); ref && ref->project == project) {
-    auto& m = mutations_.emplace_back();
-    m.what = mutation::kind::erase;
-    m.ref = *ref;
-    m.seq = seq;
-    m.status = status;
-    m.old_status = static_cast<std::uint8_t>(status);
-    fresh_.insert_or_assign(*ref, index_change{{seq, 0, 0, 0, status}, true});
-  }
-  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
-}
-
-/// Removes the entries that nothing points to any more.
-int lmdb_txn::sweep(table t, project_id project) {
-  const auto prefix = project_key(project);
-  for (;;) {
-    auto k = lmdb::val(prefix);
-    MDB_val v{};
-    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
-    if (rc == MDB_NOTFOUND) return 0;
-    if (rc != 0) return rc;
-    if (k.mv_size < prefix.size() || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
-      return 0;
-    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return gone;
-  }
-}
-
-/// By the listings, not by the index: records lie in their order, names in none.
-result<std::size_t> lmdb_txn::erase_listed(table t, project_id project, std::size_t limit) {
-  const auto prefix = project_key(project);
-  const bool queued = t == table::active;
-  std::size_t erased = 0;
-  for (; erased < limit; ++erased) {
-    auto k = lmdb::val(prefix);
-    MDB_val v{};
-    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
-    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
-    if (rc == MDB_NOTFOUND || k.mv_size != (queued ? 12 : 13)
-        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
-      break;
-    const auto* key = static_cast<const std::byte*>(k.mv_data);
-    const auto status = queued ? task_status::active : static_cast<task_status>(key[4]);
-    const auto seq = get_big<std::uint64_t>(key + (queued ? 4 : 5));
-    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
-    if (int gone = erase_task(seq, status, project); gone != 0) return failure(gone);
-  }
-  changed_ = changed_ || erased > 0;
-  return erased;
-}
-
-result<std::size_t> lmdb_txn::erase_results(project_id project, std::size_t limit) {
-  const auto prefix = project_key(project);
-  std::size_t erased = 0;
-  for (; erased < limit; ++erased) {
-    auto k = lmdb::val(prefix);
-    MDB_val v{};
-    const int rc = cursors_[table::results].seek(k, v, MDB_SET_RANGE);
-    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
-    if (rc == MDB_NOTFOUND || k.mv_size != 20
-        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
-      break;
-    auto& m = mutations_.emplace_back();
-    m.what = mutation::kind::erase_result;
-    m.ref = ref_of(k.mv_data);
-    if (int gone = mdb_cursor_del(cursors_[table::results].get(), 0); gone != 0)
-      return failure(gone);
-  }
-  return erased;
-}
-
-result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) {
-  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
-  std::size_t erased = 0;
-  for (auto t : {table::active, table::settled, table::results}) {
-    auto n = t == table::results ? erase_results(project, limit - erased)
-                                 : erase_listed(t, project, limit - erased);
-    if (!n) return n;
-    erased += *n;
-  }
-  old_pages_ += 3 * erased;
-  if (erased == limit) return erased;
-  for (auto t : {table::active, table::settled, table::counts_})
-    if (int rc = sweep(t, project); rc != 0) return failure(rc);
-  deltas_.erase(project);
-  last_delta_ = {};
-  changed_ = true;
-  return erased;
 }
 
 // -- commit ------------------------------------------------------------------------------------

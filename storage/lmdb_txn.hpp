@@ -24,6 +24,8 @@ public:
                       const queue_position& position) override;
   result<void> put_result(const task_ref& ref, const result_entry& entry) override;
   result<std::size_t> erase_some(project_id project, std::size_t limit) override;
+  result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
+                                      std::size_t limit) override;
   result<std::uint64_t> commit(commit_class kind) override;
 
 private:
@@ -39,6 +41,10 @@ private:
   int place(const task_ref& ref, std::uint64_t seq, task_status status, const queue_position& p);
   int displace(const task_ref& ref, std::uint64_t seq, task_status status);
   int erase_task(std::uint64_t seq, task_status status, project_id project);
+  int record_of(std::uint64_t seq, std::optional<task_brief>& out);
+  int next_settled(project_id project, task_status status, std::uint64_t after,
+                   std::optional<std::uint64_t>& seq);
+  int erase_settled_task(project_id project, task_status status, std::uint64_t seq);
   result<std::size_t> erase_listed(table t, project_id project, std::size_t limit);
   result<std::size_t> erase_results(project_id project, std::size_t limit);
   [[nodiscard]] const index_change* waiting(const task_ref& ref) const;
@@ -67,5 +73,22 @@ private:
   bool changed_ = false;        // something that leaves no mutation
   std::optional<error> failed_;
 };
+
+template <class Key, class Write>
+int lmdb_txn::put(table t, const Key& key, std::size_t size, unsigned flags, Write&& write) {
+  auto k = lmdb::val(key);
+  MDB_val v{size, nullptr};
+  const int rc = mdb_cursor_put(cursors_[t].get(), &k, &v, flags | MDB_RESERVE);
+  if (rc == 0) write(static_cast<std::byte*>(v.mv_data));
+  return rc;
+}
+
+template <class Key>
+int lmdb_txn::erase(table t, const Key& key) {
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  if (int rc = cursors_[t].seek(k, v, MDB_SET); rc != 0) return rc;
+  return mdb_cursor_del(cursors_[t].get(), 0);
+}
 
 } // namespace lycosa::storage

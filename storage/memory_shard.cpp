@@ -97,6 +97,46 @@ public:
     return erased;
   }
 
+  result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
+                                      std::size_t limit) override {
+    sweep_outcome out;
+    const auto erase = [&](std::uint64_t seq, const memory_shard::stored& entry) {
+      const auto brief = decode_brief(*entry.record);
+      --count_of(d_.counts[project], entry.status);
+      if (brief) d_.index[{project, brief->ref.hash}] = std::nullopt;
+      d_.tasks[seq] = std::nullopt;
+      ++out.erased;
+    };
+    // What this transaction has settled itself is found the next time.
+    std::map<std::uint64_t, const memory_shard::stored*> oldest;
+    if (sweep.excess > 0)
+      for (auto it = s_.by_status_.lower_bound({project, task_status::success, 0});
+           it != s_.by_status_.end() && std::get<0>(*it) == project; ++it)
+        if (const auto* entry = settled_at(*it)) oldest[std::get<2>(*it)] = entry;
+    for (const auto& [seq, entry] : oldest) {
+      if (out.erased >= std::min<std::uint64_t>(limit, sweep.excess)) break;
+      erase(seq, *entry);
+    }
+    out.status = sweep.status;
+    out.after = sweep.after;
+    if (sweep.older_than != wall_time{}) {
+      std::size_t looked = 0;
+      auto it = s_.by_status_.upper_bound({project, sweep.status, sweep.after});
+      for (; it != s_.by_status_.end() && std::get<0>(*it) == project; ++it) {
+        if (out.erased >= limit || looked++ >= 4 * limit) break;
+        out.status = std::get<1>(*it);
+        out.after = std::get<2>(*it);
+        const auto* entry = settled_at(*it);
+        if (entry == nullptr) continue;
+        const auto brief = decode_brief(*entry->record);
+        if (brief && brief->updatetime < sweep.older_than) erase(out.after, *entry);
+      }
+      out.end = it == s_.by_status_.end() || std::get<0>(*it) != project;
+    }
+    changed_ = changed_ || out.erased > 0;
+    return out;
+  }
+
   result<std::uint64_t> commit(commit_class) override {
     if (done_) return fail(errc::internal, "shard", "the transaction has ended");
     done_ = true;
@@ -115,6 +155,11 @@ private:
     if (auto it = changes.find(k); it != changes.end()) return it->second ? &*it->second : nullptr;
     auto it = base.find(k);
     return it == base.end() ? nullptr : &*it->second;
+  }
+  const memory_shard::stored*
+  settled_at(const std::tuple<project_id, task_status, std::uint64_t>& place) const {
+    const auto* entry = look(d_.tasks, s_.t_.tasks, std::get<2>(place));
+    return entry != nullptr && entry->status == std::get<1>(place) ? entry : nullptr;
   }
   const memory_shard::stored* task_at(task_key key) const {
     return key.shard() == s_.shard_ ? look(d_.tasks, s_.t_.tasks, key.seq()) : nullptr;

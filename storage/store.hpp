@@ -2,6 +2,7 @@
 
 #include "core/placement.hpp"
 #include "core/result.hpp"
+#include "core/retention.hpp"
 #include "core/task.hpp"
 
 #include <cstdint>
@@ -99,6 +100,11 @@ public:
 
   /// Removes up to `limit` tasks and results of a project; returns how many. 0 = nothing is left.
   virtual result<std::size_t> erase_some(project_id project, std::size_t limit) = 0;
+
+  /// Removes up to `limit` settled tasks of a project, and looks at no more than four times as many
+  /// by age. Their results stay.
+  virtual result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
+                                              std::size_t limit) = 0;
 
   /// Makes everything durable (storage.durability decides what that means) and returns the log
   /// sequence number. On `no_space` and `io_error` nothing of the transaction has happened.

@@ -85,6 +85,10 @@ private:
     result<std::size_t> erase_some(project_id p, std::size_t n) override {
       return inner_->erase_some(p, n);
     }
+    result<sweep_outcome> erase_settled(project_id p, const settled_sweep& sweep,
+                                        std::size_t n) override {
+      return inner_->erase_settled(p, sweep, n);
+    }
     result<std::uint64_t> commit(storage::commit_class kind) override {
       if (store_.broken) return fail(errc::io_error, "disk", "input/output error");
       const bool full = kind == storage::commit_class::growth

@@ -83,6 +83,8 @@ TEST(project_patch, every_member_is_applied) {
   patch.retry = retry_policy{{{0, seconds{1}}}, seconds{2}};
   patch.crawl_config = "{}";
   patch.queue_limit = 9;
+  patch.retain_age = seconds{60};
+  patch.retain_count = 1000;
   const auto p = apply_patch(stored(), patch, now);
   ASSERT_TRUE(p);
   EXPECT_EQ(p->rate, 0.5);
@@ -96,6 +98,7 @@ TEST(project_patch, every_member_is_applied) {
   EXPECT_EQ(p->retry->delay(1), seconds{2});
   EXPECT_EQ(p->crawl_config, "{}");
   EXPECT_EQ(p->queue_limit, 9U);
+  EXPECT_EQ(p->retain, (retention{seconds{60}, 1000}));
 }
 
 TEST(project_patch, a_rate_alone_sets_the_burst_of_a_new_project_only) {

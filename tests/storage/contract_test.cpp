@@ -339,6 +339,60 @@ TEST_P(contract, broken_preconditions_are_errors_without_a_trace) {
   EXPECT_EQ(must(shard().counts(project_id{1})).active, 1);
 }
 
+TEST_P(contract, settled_tasks_go_oldest_first_or_by_age_and_leave_nothing_behind) {
+  const auto settle_at = [&](const std::string& id, task_status status, std::int64_t second) {
+    const auto key = must(insert_one(shard(), id));
+    auto txn = must(shard().begin());
+    task t;
+    t.taskid = id;
+    t.status = status;
+    t.updatetime = at(second * 1'000'000);
+    must(txn->update(named(id), key, task_status::active, t, {}));
+    must(txn->commit(commit_class::settle));
+  };
+  const auto sweep = [&](settled_sweep what, std::size_t limit) {
+    auto txn = must(shard().begin());
+    const auto out = must(txn->erase_settled(project_id{1}, what, limit));
+    must(txn->commit(commit_class::settle));
+    return out;
+  };
+  settle_at("a", task_status::failed, 50);
+  settle_at("b", task_status::success, 10);
+  settle_at("c", task_status::bad, 60);
+  must(insert_one(shard(), "waits"));
+  settle_at("d", task_status::success, 70);
+  settle_at("e", task_status::success, 20);
+
+  // By number: the oldest by arrival, whatever their status.
+  settled_sweep by_count;
+  by_count.excess = 2;
+  EXPECT_EQ(sweep(by_count, 1).erased, 1u);
+  EXPECT_EQ(listed(std::nullopt, 10), (ids{"b", "c", "waits", "d", "e"}));
+  EXPECT_FALSE(find(named("a")));
+  EXPECT_EQ(must(shard().counts(project_id{1})).failed, 0);
+
+  // By age, a piece at a time; the cursor comes to the end.
+  settled_sweep by_age;
+  by_age.older_than = at(65'000'000);
+  std::size_t erased = 0;
+  for (sweep_outcome out; erased < 10;) {
+    out = sweep(by_age, 1);
+    erased += out.erased;
+    by_age.status = out.status;
+    by_age.after = out.after;
+    if (out.end) break;
+  }
+  EXPECT_EQ(erased, 3u);
+  EXPECT_EQ(listed(std::nullopt, 10), (ids{"waits", "d"}));
+  const auto left = must(shard().counts(project_id{1}));
+  EXPECT_EQ(left.active, 1);
+  EXPECT_EQ(left.success, 1);
+  EXPECT_EQ(left.bad, 0);
+  // What was removed is new when it comes again.
+  must(insert_one(shard(), "b"));
+  EXPECT_EQ(listed(task_status::active, 10), (ids{"waits", "b"}));
+}
+
 TEST_P(contract, projects_get_numbers_that_are_never_used_again) {
   project_record p;
   p.name = "one";

@@ -127,6 +127,7 @@ TEST(golden, a_project_of_format_1_decodes) {
   EXPECT_EQ(got->script, p.script);
   EXPECT_EQ(got->min_tick, p.min_tick);
   EXPECT_EQ(got->queue_limit, p.queue_limit);
+  EXPECT_FALSE(got->retain.bounded()); // not known then
   ASSERT_TRUE(got->retry);
   EXPECT_EQ(got->retry->table, p.retry->table);
   EXPECT_EQ(got->retry->otherwise, p.retry->otherwise);

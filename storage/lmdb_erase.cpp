@@ -1,0 +1,187 @@
+#include "storage/lmdb_txn.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+/// What a transaction removes: tasks of a project that goes, and settled ones that are not kept.
+namespace lycosa::storage {
+
+/// Removes the record and its index entry; the caller removes it from the listing it stood in.
+int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id project) {
+  --count_of(delta(project), status);
+  const auto bytes = seq_key(seq);
+  auto k = lmdb::val(bytes);
+  MDB_val v{};
+  const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
+  // Whatever is missing is gone already; removal must get through an inconsistent project.
+  if (rc == MDB_NOTFOUND) return 0;
+  if (rc != 0) return rc;
+  if (const auto brief = decode_brief(lmdb::bytes(v)); brief && brief->ref.project == project) {
+    auto& m = mutations_.emplace_back();
+    m.what = mutation::kind::erase;
+    m.ref = brief->ref;
+    m.seq = seq;
+    m.status = status;
+    m.old_status = static_cast<std::uint8_t>(status);
+    fresh_.insert_or_assign(brief->ref, index_change{{seq, 0, 0, 0, status}, true});
+  }
+  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
+}
+
+/// Removes the entries that nothing points to any more.
+int lmdb_txn::sweep(table t, project_id project) {
+  const auto prefix = project_key(project);
+  for (;;) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
+    if (rc == MDB_NOTFOUND) return 0;
+    if (rc != 0) return rc;
+    if (k.mv_size < prefix.size() || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      return 0;
+    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return gone;
+  }
+}
+
+/// By the listings, not by the index: records lie in their order, names in none.
+result<std::size_t> lmdb_txn::erase_listed(table t, project_id project, std::size_t limit) {
+  const auto prefix = project_key(project);
+  const bool queued = t == table::active;
+  std::size_t erased = 0;
+  for (; erased < limit; ++erased) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[t].seek(k, v, MDB_SET_RANGE);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+    if (rc == MDB_NOTFOUND || k.mv_size != (queued ? 12 : 13)
+        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      break;
+    const auto* key = static_cast<const std::byte*>(k.mv_data);
+    const auto status = queued ? task_status::active : static_cast<task_status>(key[4]);
+    const auto seq = get_big<std::uint64_t>(key + (queued ? 4 : 5));
+    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
+    if (int gone = erase_task(seq, status, project); gone != 0) return failure(gone);
+  }
+  changed_ = changed_ || erased > 0;
+  return erased;
+}
+
+result<std::size_t> lmdb_txn::erase_results(project_id project, std::size_t limit) {
+  const auto prefix = project_key(project);
+  std::size_t erased = 0;
+  for (; erased < limit; ++erased) {
+    auto k = lmdb::val(prefix);
+    MDB_val v{};
+    const int rc = cursors_[table::results].seek(k, v, MDB_SET_RANGE);
+    if (rc != 0 && rc != MDB_NOTFOUND) return failure(rc);
+    if (rc == MDB_NOTFOUND || k.mv_size != 20
+        || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
+      break;
+    auto& m = mutations_.emplace_back();
+    m.what = mutation::kind::erase_result;
+    m.ref = ref_of(k.mv_data);
+    if (int gone = mdb_cursor_del(cursors_[table::results].get(), 0); gone != 0)
+      return failure(gone);
+  }
+  return erased;
+}
+
+result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  std::size_t erased = 0;
+  for (auto t : {table::active, table::settled, table::results}) {
+    auto n = t == table::results ? erase_results(project, limit - erased)
+                                 : erase_listed(t, project, limit - erased);
+    if (!n) return n;
+    erased += *n;
+  }
+  old_pages_ += 3 * erased;
+  if (erased == limit) return erased;
+  for (auto t : {table::active, table::settled, table::counts_})
+    if (int rc = sweep(t, project); rc != 0) return failure(rc);
+  deltas_.erase(project);
+  last_delta_ = {};
+  changed_ = true;
+  return erased;
+}
+
+// -- settled tasks that are not kept
+// ---------------------------------------------------------------
+
+int lmdb_txn::record_of(std::uint64_t seq, std::optional<task_brief>& out) {
+  const auto bytes = seq_key(seq);
+  auto k = lmdb::val(bytes);
+  MDB_val v{};
+  const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
+  if (rc == 0) out = decode_brief(lmdb::bytes(v));
+  return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/// The first settled task of a status that arrived after `after`.
+int lmdb_txn::next_settled(project_id project, task_status status, std::uint64_t after,
+                           std::optional<std::uint64_t>& seq) {
+  seq.reset();
+  const auto from = settled_key(project, status, after + 1);
+  auto k = lmdb::val(from);
+  MDB_val v{};
+  const int rc = cursors_[table::settled].seek(k, v, MDB_SET_RANGE);
+  if (rc == MDB_NOTFOUND) return 0;
+  if (rc != 0) return rc;
+  if (k.mv_size != from.size() || std::memcmp(k.mv_data, from.data(), 5) != 0) return 0;
+  seq = get_big<std::uint64_t>(static_cast<const std::byte*>(k.mv_data) + 5);
+  return 0;
+}
+
+int lmdb_txn::erase_settled_task(project_id project, task_status status, std::uint64_t seq) {
+  const int rc = erase(table::settled, settled_key(project, status, seq));
+  return rc != 0 ? rc : erase_task(seq, status, project);
+}
+
+result<sweep_outcome> lmdb_txn::erase_settled(project_id project, const settled_sweep& sweep,
+                                              std::size_t limit) {
+  if (auto ok = usable(); !ok) return tl::unexpected(ok.error());
+  constexpr std::array statuses{task_status::success, task_status::failed, task_status::bad};
+  sweep_outcome out;
+  std::array<std::optional<std::uint64_t>, statuses.size()> first;
+  if (sweep.excess > 0)
+    for (std::size_t i = 0; i < statuses.size(); ++i)
+      if (int rc = next_settled(project, statuses[i], 0, first[i]); rc != 0) return failure(rc);
+  while (out.erased < std::min<std::uint64_t>(limit, sweep.excess)) {
+    const auto oldest = std::min_element(first.begin(), first.end(),
+                                         [](auto a, auto b) { return a && (!b || *a < *b); });
+    if (!*oldest) break;
+    const auto seq = **oldest;
+    const auto status = statuses[static_cast<std::size_t>(oldest - first.begin())];
+    if (int rc = erase_settled_task(project, status, seq); rc != 0) return failure(rc);
+    if (int rc = next_settled(project, status, seq, *oldest); rc != 0) return failure(rc);
+    ++out.erased;
+  }
+  out.status = sweep.status;
+  out.after = sweep.after;
+  if (sweep.older_than != wall_time{}) {
+    out.end = false;
+    for (std::size_t looked = 0; out.erased < limit && looked < 4 * limit; ++looked) {
+      std::optional<std::uint64_t> seq;
+      if (int rc = next_settled(project, out.status, out.after, seq); rc != 0) return failure(rc);
+      if (!seq) {
+        out.end = out.status == task_status::bad;
+        if (out.end) break;
+        out.status = static_cast<task_status>(static_cast<int>(out.status) + 1);
+        out.after = 0;
+        continue;
+      }
+      out.after = *seq;
+      std::optional<task_brief> brief;
+      if (int rc = record_of(*seq, brief); rc != 0) return failure(rc);
+      // What cannot be read is never deleted.
+      if (!brief || brief->updatetime >= sweep.older_than) continue;
+      if (int rc = erase_settled_task(project, out.status, *seq); rc != 0) return failure(rc);
+      ++out.erased;
+    }
+  }
+  old_pages_ += 3 * out.erased;
+  changed_ = changed_ || out.erased > 0;
+  return out;
+}
+
+} // namespace lycosa::storage
