@@ -1,5 +1,6 @@
 // What it costs to turn tasks into bytes and back: as stored records, and as clients' JSON.
 //   encode, decode      one stored record (storage/codec) carrying `size` bytes of opaque JSON
+//   load                many records into a batch, copied and decoded, as a lease does
 //   read_list, read_report_list   a request of 1000 tasks or status packs into records
 //   write_leased        the answer that hands out one task
 // items_per_second counts tasks, bytes_per_second the bytes on disk or on the wire.
@@ -8,6 +9,7 @@
 #include "storage/codec.hpp"
 
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <cstddef>
 #include <stdexcept>
@@ -19,6 +21,9 @@ namespace {
 using namespace lycosa;
 
 constexpr std::size_t list_size = 1000;
+/// As a node that serves. Else `load` measures little but the kernel zeroing pages.
+[[maybe_unused]] const bool keeps_freed_memory =
+    ::mallopt(M_TRIM_THRESHOLD, 32 << 20) != 0 && ::mallopt(M_MMAP_THRESHOLD, 8 << 20) != 0;
 const std::string lease_text = to_text(lease_token{project_id{1}, {}, 7, 1, 3});
 
 /// A task with about so many bytes of opaque JSON.
@@ -78,6 +83,22 @@ void decode(benchmark::State& state) {
   set_counts(state, 1, bytes.size());
 }
 BENCHMARK(decode)->ArgName("size")->Arg(0)->Arg(200)->Arg(4000);
+
+void load(benchmark::State& state) {
+  const sample s{static_cast<std::size_t>(state.range(0))};
+  storage::task_encoder encoder;
+  const auto words = encoded(encoder, s.record);
+  const std::span bytes{reinterpret_cast<const std::byte*>(words.data()), encoder.size()};
+  for (auto _ : state) {
+    storage::record_batch batch;
+    for (std::size_t i = 0; i < list_size; ++i)
+      if (auto ok = storage::decode_into(batch, task_key{0, i}, bytes); !ok)
+        throw std::runtime_error(ok.error().text());
+    benchmark::DoNotOptimize(batch);
+  }
+  set_counts(state, list_size, list_size * bytes.size());
+}
+BENCHMARK(load)->ArgName("size")->Arg(0)->Arg(200)->Arg(4000);
 
 /// A request of many: each item is `item` of its number.
 template <class Item>

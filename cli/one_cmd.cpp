@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/freed_memory.hpp"
 #include "cli/logging.hpp"
 #include "cli/node_settings.hpp"
 #include "cli/one_scripts.hpp"
@@ -76,6 +77,7 @@ public:
     if (auto found = scripts(); !found) return ctx_.complain(found.error());
     auto front_config = to_server_config(s_);
     if (!front_config) return ctx_.complain(front_config.error());
+    keep_freed_memory();
     block_signals();
     if (auto ok = start_logging(s_.log); !ok) return ctx_.complain(ok.error());
     auto node = actors::node::open(to_node_config(s_));

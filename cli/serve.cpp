@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/freed_memory.hpp"
 #include "cli/listeners.hpp"
 #include "cli/logging.hpp"
 #include "cli/node_settings.hpp"
@@ -10,14 +11,12 @@
 #include "executors/http_executor.hpp"
 #include "gateway/task_executor.hpp"
 
-#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -35,17 +34,6 @@ struct serve_options : settings_options {
   std::string data;
   std::string listen;
 };
-
-/// A node takes and gives back the same large buffers all the time: a request's body, what came of
-/// it, a commit's. By default the C library returns such memory to the kernel at once, and every
-/// batch pays for mapping it and for zeroed pages (a third of the node's system time). Up to 32 MiB
-/// of what is free stay with each arena; without an environment that says otherwise.
-void keep_freed_memory() {
-  if (std::getenv("GLIBC_TUNABLES") != nullptr) return;
-  ::mallopt(M_TOP_PAD, 4 << 20);
-  ::mallopt(M_TRIM_THRESHOLD, 32 << 20);
-  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
-}
 
 /// Host and port as a client writes them.
 std::string address(const std::string& host, std::uint16_t port) {

@@ -1,5 +1,6 @@
 #include "cli/bench/bench_place.hpp"
 
+#include "cli/freed_memory.hpp"
 #include "cli/logging.hpp"
 #include "conf/load.hpp"
 
@@ -50,6 +51,7 @@ result<std::unique_ptr<load_target>> embedded(const load_options& options,
   if (!config) return fail(errc::invalid_argument, "--set", config.error().front().text());
   config->values.log.level = "warn";
   if (auto ok = start_logging(config->values.log); !ok) return tl::unexpected(ok.error());
+  keep_freed_memory(); // as the node of a process that serves
   return embedded_target(config->values);
 }
 
