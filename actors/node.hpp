@@ -236,7 +236,7 @@ struct health_view {
 struct node_config {
   std::string name = "lycosa";
   std::string data;           ///< directory; empty = memory only, nothing survives
-  std::uint16_t shards = 4;   ///< for a new directory; an old one must match
+  std::uint16_t shards = 0;   ///< of a new directory; an old one must match. 0 = see open_options
   std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
   std::uint64_t reserve = std::uint64_t{64} << 20;     ///< bytes of disk kept back for reports
   bool sync = true;                                    ///< answer only what is on disk

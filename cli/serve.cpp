@@ -14,6 +14,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -84,7 +85,7 @@ int serve(const conf::loaded& config, context& ctx) {
     spdlog::warn("{}", w.text());
 
   // Each connection is a file; the data, the log and the libraries take some more.
-  auto files = s.http.max_connections + 64 + 8 * s.storage.shards;
+  auto files = s.http.max_connections + 64 + 8 * std::max<std::uint64_t>(s.storage.shards, 16);
   if (auto limit = raise_open_files(files); limit < files)
     spdlog::warn("at most {} open files (ulimit -n), {} may be wanted: lower http.max_connections",
                  limit, files);

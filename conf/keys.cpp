@@ -97,8 +97,9 @@ std::vector<key_info> make_keys() {
       // -- storage
       {"storage", "shards", AT(storage.shards),
        "Parts the data is cut into, each with a writer thread. Fixed when the data directory is "
-       "made; a different number later is refused.",
-       "shards", 1, 1024},
+       "made; a different number later is refused. 0 = as many as there are; a new directory gets "
+       "one for each core, 4 at most.",
+       "shards", 0, 1024},
       {"storage", "map_size", AT(storage.map_size),
        "Size each shard's file may grow to. Reserves address space, not disk. When it is full, "
        "writes get 507.",

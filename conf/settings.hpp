@@ -67,7 +67,7 @@ struct limits_settings {
 };
 
 struct storage_settings {
-  std::uint64_t shards = 4;
+  std::uint64_t shards = 0;
   bytes map_size = tib(1);
   bytes reserve = mib(64);
   std::string durability = "sync";

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 namespace lycosa::storage {
 
@@ -24,7 +25,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint16_t default_shards = 4;
+/// More writers than cores only make commits smaller, and the disk syncs one after the other.
+std::uint16_t default_shards() {
+  return static_cast<std::uint16_t>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+}
 constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
 
 auto os_error(const std::string& path) {
@@ -154,7 +158,7 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
   id.shards = o.shards;
   id.epoch = 1;
   if (found->fresh) {
-    if (id.shards == 0) id.shards = default_shards;
+    if (id.shards == 0) id.shards = default_shards();
     if (found->interrupted)
       if (auto ok = mend_interrupted(o.dir); !ok) return tl::unexpected(ok.error());
     if (::getrandom(id.directory.data(), id.directory.size(), 0) < 0) return os_error("getrandom");
@@ -213,7 +217,7 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
 
 std::unique_ptr<data_dir> open_memory(std::uint16_t shards) {
   auto out = std::make_unique<data_dir>();
-  if (shards == 0) shards = default_shards;
+  if (shards == 0) shards = default_shards();
   for (std::uint16_t i = 0; i < shards; ++i)
     out->shards.push_back(std::make_unique<memory_shard>(i));
   out->catalog = std::make_unique<memory_catalog>();

@@ -14,7 +14,8 @@ namespace lycosa::storage {
 
 struct open_options {
   std::string dir;
-  std::uint16_t shards = 0; ///< of a new directory; an old one must match. 0 = what is there, or 4
+  std::uint16_t shards = 0; ///< of a new directory; an old one must match. 0 = what is there, or
+                            ///< one for each core, 4 at most
   std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
   bool sync = true;           ///< false: a power cut may take the last commit of each shard
   /// Held back of map and disk to finish work when they are full; at most 1/8 of the map (at least
@@ -61,7 +62,7 @@ struct data_dir {
 /// directory), `not_found` (nothing there and `create` is off).
 result<std::unique_ptr<data_dir>> open_data_dir(const open_options& options);
 
-/// Stores that vanish with the process. `shards` = 0 means 4.
+/// Stores that vanish with the process. `shards` = 0: one for each core, 4 at most.
 std::unique_ptr<data_dir> open_memory(std::uint16_t shards);
 
 } // namespace lycosa::storage
