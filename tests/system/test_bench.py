@@ -74,7 +74,7 @@ class Bench(unittest.TestCase):
 
     def test_a_node_that_does_not_start_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            ran = bench("lifecycle", "--data", str(Path(folder) / "x"), "--set", "storage.shards=0")
+            ran = bench("lifecycle", "--data", str(Path(folder) / "x"), "--set", "storage.shards=2000")
         self.assertEqual(ran.returncode, 3)
         self.assertIn("did not start", ran.stderr)
 

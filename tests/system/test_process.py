@@ -178,7 +178,7 @@ class Refusals(unittest.TestCase):
 
     def test_bad_settings_are_exit_2_and_named(self):
         for setting, word in (("http.lisen=1", "listen"), ("nosuch.key=1", "nosuch"),
-                              ("storage.shards=0", "shards"), ("storage.shards=many", "shards"),
+                              ("storage.shards=2000", "shards"), ("storage.shards=many", "shards"),
                               ("scheduler.processing_timeout=soon", "processing_timeout")):
             ran = self.serve("--data", str(self.folder / "d"), "--set", setting)
             self.assertEqual(ran.returncode, 2, setting)
