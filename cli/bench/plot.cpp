@@ -100,7 +100,9 @@ std::string to_svg(const plot& p) {
       most_y = std::max(most_y, y);
     }
   const auto ys = ticks_to(most_y);
-  const auto xs = p.x_ticks.empty() ? ticks_to(most_x) : p.x_ticks;
+  auto xs = p.x_ticks.empty() ? ticks_to(most_x) : p.x_ticks;
+  // The curve goes to the right edge; of round numbers the one past it is not shown.
+  if (p.x_ticks.empty() && most_x > 0 && xs.back().at > most_x) xs.pop_back();
   const double end_x = std::max(xs.back().at, most_x), end_y = ys.back().at;
   const auto at_x = [&](double x) {
     return left + (end_x > 0 ? x / end_x : 0) * (width - left - right);

@@ -34,7 +34,7 @@ plot rate_plot(const load_figures& f) {
   // The last slot is cut short by the end and would look like a fall. Of a long run each point
   // stands for several slots.
   const auto whole = f.timeline.size() > 1 ? f.timeline.size() - 1 : f.timeline.size();
-  const auto step = std::max<std::size_t>(1, whole / 300);
+  const auto step = std::max<std::size_t>(1, whole / 60);
   for (std::size_t i = 0; i + step <= whole; i += step) {
     const auto from = f.timeline.begin() + static_cast<std::ptrdiff_t>(i);
     const auto sum =
