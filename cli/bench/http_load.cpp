@@ -1,5 +1,7 @@
 #include "cli/bench/http_load.hpp"
 
+#include "cli/bench/interleave.hpp"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -36,7 +38,9 @@ class tcp_connection final : public load_connection {
 public:
   tcp_connection() : in_(64 * 1024) {}
   ~tcp_connection() override {
-    if (socket_ >= 0) ::close(socket_);
+    if (socket_ < 0) return;
+    forget_socket(socket_);
+    ::close(socket_);
   }
   tcp_connection(const tcp_connection&) = delete;
   tcp_connection& operator=(const tcp_connection&) = delete;
@@ -115,8 +119,12 @@ private:
   /// Reads on, to at most the buffer's end.
   result<void> more() {
     for (;;) {
-      const auto n = ::recv(socket_, in_.data() + filled_, in_.size() - filled_, 0);
+      const auto n = ::recv(socket_, in_.data() + filled_, in_.size() - filled_, MSG_DONTWAIT);
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        wait_readable(socket_);
+        continue;
+      }
       if (n < 0) return fail(errc::unavailable, {}, std::strerror(errno));
       if (n == 0) return fail(errc::unavailable, {}, "the node closed the connection");
       filled_ += static_cast<std::size_t>(n);

@@ -157,6 +157,7 @@ class http_node final : public load_target {
 public:
   http_node(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
 
+  [[nodiscard]] bool interleaves() const override { return true; }
   result<std::unique_ptr<load_session>> open(const task_names& names) override {
     auto connection = load_connection::open(host_, port_);
     if (!connection) return tl::unexpected(connection.error());

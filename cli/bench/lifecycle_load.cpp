@@ -23,7 +23,7 @@ result<std::uint64_t> submit_next(load_run& run, load_client& client, load_sourc
 } // namespace
 
 result<void> submit_all(load_run& run, load_source& source, const task_filler& fill) {
-  return run.each(run.options.connections, [&](load_client& client) -> result<void> {
+  return run.interleaved(run.options.connections, [&](load_client& client) -> result<void> {
     std::vector<load_task> tasks;
     while (!run.stopped()) {
       auto n = submit_next(run, client, source, fill, tasks);
@@ -42,7 +42,7 @@ result<void> submit_first(load_run& run, std::uint64_t tasks) {
 result<void> closed_loop(load_run& run, load_source& source, const task_filler& fill,
                          std::optional<std::uint64_t> until) {
   std::atomic<load_clock::time_point> progress{load_clock::now()};
-  return run.each(run.options.connections, [&](load_client& client) -> result<void> {
+  return run.interleaved(run.options.connections, [&](load_client& client) -> result<void> {
     std::vector<load_task> tasks;
     while (!run.stopped()) {
       auto submitted = submit_next(run, client, source, fill, tasks);

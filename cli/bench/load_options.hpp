@@ -16,7 +16,7 @@ struct load_options {
   std::string project = "bench";
   std::uint64_t tasks = 200'000;
   std::uint32_t batch = 1000; ///< tasks in one request
-  unsigned connections = 4;   ///< each on a thread of its own
+  unsigned connections = 4;   ///< each a client of its own
   std::uint32_t body = 200;   ///< bytes of opaque JSON a task carries, about
   double rate = 0;            ///< tasks a second, sent whatever the answers do; 0 = closed loop
 

@@ -1,7 +1,10 @@
 #include "cli/bench/load_run.hpp"
 
+#include "cli/bench/interleave.hpp"
+
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -119,18 +122,41 @@ result<std::unique_ptr<load_run>> load_run::make(load_target& target, const load
 }
 
 result<void> load_run::each(unsigned n, const std::function<result<void>(load_client&)>& work) {
+  return each(n, n, work);
+}
+
+result<void> load_run::interleaved(unsigned n,
+                                   const std::function<result<void>(load_client&)>& work) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return each(n, n, work); // sanitizers do not follow a change of stacks
+#else
+  const auto threads =
+      target.interleaves() ? std::max(1u, std::thread::hardware_concurrency() / 2) : n;
+  return each(n, std::min(n, threads), work);
+#endif
+}
+
+result<void> load_run::each(unsigned n, unsigned thread_count,
+                            const std::function<result<void>(load_client&)>& work) {
+  const auto one = [&](unsigned) {
+    auto session = target.open(names);
+    if (!session) return stop_with(session.error());
+    load_client client{*this, std::move(*session)};
+    if (auto ok = work(client); !ok) stop_with(ok.error());
+    const std::lock_guard lock(mutex_);
+    for (std::size_t k = 0; k < spans_.size(); ++k)
+      spans_[k].merge(client.spans_[k]);
+    add(timeline_, client.timeline_);
+  };
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < n; ++i) {
-    threads.emplace_back([&] {
+  for (unsigned i = 0; i < thread_count; ++i) {
+    const auto share = n / thread_count + (i < n % thread_count ? 1 : 0);
+    threads.emplace_back([&one, share] {
       ::prctl(PR_SET_TIMERSLACK, 1UL); // a request that is due goes out now, not 50 µs later
-      auto session = target.open(names);
-      if (!session) return stop_with(session.error());
-      load_client client{*this, std::move(*session)};
-      if (auto ok = work(client); !ok) stop_with(ok.error());
-      const std::lock_guard lock(mutex_);
-      for (std::size_t k = 0; k < spans_.size(); ++k)
-        spans_[k].merge(client.spans_[k]);
-      add(timeline_, client.timeline_);
+      if (share == 1)
+        one(0);
+      else
+        interleave(share, one);
     });
   }
   for (auto& t : threads)

@@ -123,6 +123,8 @@ public:
   /// Runs `work` in `n` threads, each with a client; ends when all have ended. The first error
   /// stops the others at their next look at `stopped`.
   result<void> each(unsigned n, const std::function<result<void>(load_client&)>& work);
+  /// The same for work that waits for nothing but answers: on few threads if the target allows it.
+  result<void> interleaved(unsigned n, const std::function<result<void>(load_client&)>& work);
   /// Starts to measure: the clock, and the tasks that count. `nothing` ends it.
   void measure(counted what);
   [[nodiscard]] bool stopped() const;
@@ -145,6 +147,8 @@ public:
 private:
   friend class load_client;
   load_run(load_target& t, const load_options& o) : target(t), options(o) {}
+  result<void> each(unsigned n, unsigned threads,
+                    const std::function<result<void>(load_client&)>& work);
 
   std::atomic<counted> what_{counted::nothing};
   std::atomic<std::uint64_t> counted_{0};

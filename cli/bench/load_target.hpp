@@ -65,6 +65,8 @@ class load_target {
 public:
   virtual ~load_target() = default;
   virtual result<std::unique_ptr<load_session>> open(const task_names& names) = 0;
+  /// Whether sessions wait in `wait_readable`, so that one thread can serve many (interleave.hpp).
+  [[nodiscard]] virtual bool interleaves() const { return false; }
   /// Makes projects that run, with a rate that limits nothing.
   virtual result<void> put_projects(std::span<const std::string> projects) = 0;
   /// Adds jobs, a JSON list as of POST /v1/jobs.
