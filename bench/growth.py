@@ -26,12 +26,15 @@ URL = f"http://127.0.0.1:{PORT}"
 
 
 class Node:
+    running: "list[Node]" = []
+
     def __init__(self, binary: str, data: str):
         self.command = [binary, "serve", "--data", data, "--listen", f"127.0.0.1:{PORT}",
                         "--set", "xmlrpc.enabled=false"]
         self.process = None
 
     def start(self) -> None:
+        Node.running.append(self)
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         for line in self.process.stdout:
@@ -40,6 +43,7 @@ class Node:
         raise SystemExit("the node did not start")
 
     def kill(self) -> None:
+        Node.running.remove(self)
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -104,8 +108,9 @@ def measure_projects(binary: str, folder: str, steps: list[int], tasks: int) -> 
     for step in steps:
         node = Node(binary, f"{folder}/projects-{step}")
         node.start()
-        got = bench(binary, "hosts", "--projects", str(step), "--tasks", str(tasks),
-                    "--batch", "1000", "--connections", "8")
+        workload = ["hosts", "--projects", str(step)] if step > 1 else ["lifecycle"]
+        got = bench(binary, *workload, "--tasks", str(tasks), "--batch", "1000",
+                    "--connections", "8")
         rows.append({"projects": step, "rate": got["tasks_per_second"]})
         print(rows[-1], file=sys.stderr)
         node.kill()
@@ -212,6 +217,8 @@ def main() -> None:
         measured = {"stored": measure_stored(o.lycosa, folder, o.stored, o.tasks),
                     "projects": measure_projects(o.lycosa, folder, o.projects, o.tasks // 4)}
     finally:
+        for node in list(Node.running):
+            node.kill()
         shutil.rmtree(folder, ignore_errors=True)
     Path(o.json).write_text(json.dumps(measured, indent=1) + "\n")
 
