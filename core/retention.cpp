@@ -20,6 +20,7 @@ void retention_watch::set(const retention& bounds, mono_time now) {
   for (auto& s : shards_) {
     s.in_round = false;
     s.next_round = now;
+    s.not_before = now;
   }
 }
 
@@ -60,6 +61,8 @@ void retention_watch::done(std::size_t shard, const std::optional<sweep_outcome>
     s.not_before = now + retry_after;
     return;
   }
+  // All that is left cannot be read, or is not there: the next look would find the same.
+  if (outcome->erased == 0 && outcome->end) s.not_before = now + retry_after;
   if (!s.in_round) return;
   s.in_round = !outcome->end;
   s.status = outcome->status;

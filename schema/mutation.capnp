@@ -13,6 +13,11 @@ struct MutationBatch {
   # The opening of the data directory in which it was written.
 
   mutations @2 :List(Mutation);
+
+  mergedSlices @3 :UInt16;
+  nextSlice @4 :UInt16;
+  # With this commit, so many slices of the index before slice `nextSlice` (modulo their number) were
+  # brought up to date in `hashes`, its own changes included.
 }
 
 struct Mutation {

@@ -207,6 +207,8 @@ std::vector<std::byte> encode_mutations(const mutation_batch& batch) {
   auto out = message.initRoot<schema::MutationBatch>();
   out.setLsn(batch.lsn);
   out.setEpoch(batch.epoch);
+  out.setMergedSlices(batch.merged_slices);
+  out.setNextSlice(batch.next_slice);
   auto list = out.initMutations(static_cast<unsigned>(batch.mutations.size()));
   unsigned i = 0;
   for (const auto& m : batch.mutations) {
@@ -235,7 +237,7 @@ result<mutation_batch> decode_mutations(std::span<const std::byte> bytes) {
     const aligned_copy copy(bytes);
     auto message = reader_over(copy.bytes());
     const auto in = message.getRoot<schema::MutationBatch>();
-    mutation_batch batch{in.getLsn(), in.getEpoch(), {}};
+    mutation_batch batch{in.getLsn(), in.getEpoch(), {}, in.getMergedSlices(), in.getNextSlice()};
     batch.mutations.reserve(in.getMutations().size());
     for (auto m : in.getMutations()) {
       if (m.getKind() > schema::Mutation::Kind::ERASE_RESULT)

@@ -77,6 +77,9 @@ struct mutation_batch {
   std::uint64_t lsn = 0;
   std::uint64_t epoch = 0;
   std::vector<mutation> mutations;
+  /// So many slices of the index, the last before `next_slice`, are in their places with it.
+  std::uint16_t merged_slices = 0;
+  std::uint16_t next_slice = 0;
 };
 
 [[nodiscard]] std::vector<std::byte> encode_mutations(const mutation_batch& batch);

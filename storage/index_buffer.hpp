@@ -12,7 +12,7 @@
 
 namespace lycosa::storage {
 
-/// What happened to one entry of `index`.
+/// What happened to one entry of the index.
 struct index_change {
   index_value value;
   bool erased = false;
@@ -33,7 +33,7 @@ using index_changes =
     boost::unordered_flat_map<task_ref, index_change, task_ref_hash, task_ref_equal>;
 using task_refs = boost::unordered_flat_set<task_ref, task_ref_hash, task_ref_equal>;
 
-/// Changes of the table `index` that are on disk in the log and not yet in their places.
+/// Changes of the table `hashes` that are on disk in the log and not yet in their places.
 ///
 /// Written in place, each change would cost a page of the commit, since names are random. Gathered
 /// here, cut into slices of the range of names, and written a slice at a time in turn, each page is

@@ -19,9 +19,10 @@ void apply(const mutation& m, std::uint64_t lsn, index_buffer& into) {
 
 } // namespace
 
-result<void> replay_index(MDB_txn* txn, MDB_dbi log, std::string_view name, std::uint64_t from,
-                          std::uint64_t last, index_buffer& into) {
-  if (from > last) return {};
+result<std::size_t> replay_index(MDB_txn* txn, MDB_dbi log, std::string_view name,
+                                 std::uint64_t from, std::uint64_t last, index_buffer& into) {
+  std::size_t next = 0;
+  if (from > last) return next;
   const auto missing = [&](std::uint64_t lsn) {
     return fail(errc::corrupt, std::string(name),
                 "log record " + std::to_string(lsn) + " of " + std::to_string(from) + " to "
@@ -50,10 +51,16 @@ result<void> replay_index(MDB_txn* txn, MDB_dbi log, std::string_view name, std:
     if (!batch)
       return fail(errc::corrupt, std::string(name),
                   "log record " + std::to_string(lsn) + ": " + batch.error().text());
+    if (batch->merged_slices > index_buffer::slices || batch->next_slice >= index_buffer::slices)
+      return fail(errc::corrupt, std::string(name),
+                  "log record " + std::to_string(lsn) + " names slices that do not exist");
     for (const auto& m : batch->mutations)
       apply(m, lsn, into);
+    next = batch->next_slice;
+    for (std::size_t i = 1; i <= batch->merged_slices; ++i)
+      into.drop_slice((next + index_buffer::slices - i) % index_buffer::slices);
   }
-  return {};
+  return next;
 }
 
 // -- format 4 and before -------------------------------------------------------------------------
@@ -83,7 +90,7 @@ int read_range(MDB_cursor* old, std::uint64_t low, std::uint64_t high,
   }
   if (rc != MDB_NOTFOUND) return rc;
   std::sort(out.begin(), out.end(),
-            [](const auto& a, const auto& b) { return hash_key(a.ref) < hash_key(b.ref); });
+            [](const auto& a, const auto& b) { return before_in_hashes(a.ref, b.ref); });
   return 0;
 }
 

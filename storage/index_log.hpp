@@ -7,12 +7,11 @@
 
 namespace lycosa::storage {
 
-/// Puts what the log says of the index from record `from` to record `last` into the buffer.
-/// Applied again to entries that are in their places already it changes nothing: of each entry the
-/// newest state counts, and the log from `from` on has it. `corrupt` when a record is missing or
-/// does not decode.
-result<void> replay_index(MDB_txn* txn, MDB_dbi log, std::string_view name, std::uint64_t from,
-                          std::uint64_t last, index_buffer& into);
+/// Does again with the buffer what the commits of log records `from` to `last` did: takes in their
+/// changes and drops the slices they merged. Returns the slice whose turn it is. `corrupt` when a
+/// record is missing or does not decode.
+result<std::size_t> replay_index(MDB_txn* txn, MDB_dbi log, std::string_view name,
+                                 std::uint64_t from, std::uint64_t last, index_buffer& into);
 
 /// The table `index` of formats up to 4, keyed by project and hash, becomes `hashes`: range by
 /// range of the new keys, so that these are appended, a commit each. Cut off, it begins again. The

@@ -27,15 +27,13 @@ merge_plan plan_merge(const index_buffer& waiting, const index_changes& fresh,
           / static_cast<double>(2 * limits.target);
   owed = std::min(owed, static_cast<double>(index_buffer::slices));
   auto& next = plan.after.next;
-  for (; owed >= 1; owed -= 1, next = (next + 1) % index_buffer::slices)
+  for (; owed >= 1; owed -= 1, next = (next + 1) % index_buffer::slices, ++plan.merged)
     add_slice(plan, waiting, fresh, next);
   for (const auto& [ref, change] : fresh)
     if (plan.whole[index_buffer::slice_of(ref)]) plan.place.emplace_back(ref, &change);
   // Neighbours one after the other: they share pages.
-  std::sort(plan.place.begin(), plan.place.end(), [](const auto& a, const auto& b) {
-    return a.first.hash != b.first.hash ? a.first.hash < b.first.hash
-                                        : a.first.project < b.first.project;
-  });
+  std::sort(plan.place.begin(), plan.place.end(),
+            [](const auto& a, const auto& b) { return before_in_hashes(a.first, b.first); });
   return plan;
 }
 

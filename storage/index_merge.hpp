@@ -20,6 +20,7 @@ struct merge_plan {
   /// In key order. The pointers are into the buffer or the fresh changes.
   std::vector<std::pair<task_ref, const index_change*>> place;
   std::vector<bool> whole; ///< by slice: all of its changes are in `place`
+  std::size_t merged = 0;  ///< how many these are: the last before `after.next`
   merge_pace after;
 };
 

@@ -94,6 +94,10 @@ inline key_bytes<20> hash_key(const task_ref& r) {
   put_big(k.data() + 16, static_cast<std::uint32_t>(r.project));
   return k;
 }
+/// The order of these keys.
+inline bool before_in_hashes(const task_ref& a, const task_ref& b) {
+  return a.hash != b.hash ? a.hash < b.hash : a.project < b.project;
+}
 inline task_ref ref_of_hash_key(const void* key) {
   const auto* b = static_cast<const std::byte*>(key);
   return {project_id{get_big<std::uint32_t>(b + 16)},
@@ -137,14 +141,10 @@ struct index_value {
   std::uint32_t generation = 0;
   task_status status = task_status::active;
 
-  [[nodiscard]] std::size_t size() const {
-    return 7 + (generation != 0 ? 4 : 0) + (lastcrawltime != 0 ? 8 : 0) + (itag_hash != 0 ? 8 : 0);
-  }
+  [[nodiscard]] std::size_t size() const { return size_of(flags()); }
   /// Status and what else is there, seq, then what is there.
   void write(std::byte* at) const {
-    const auto flags = static_cast<std::uint8_t>(status) | (generation != 0 ? has_generation : 0)
-                       | (lastcrawltime != 0 ? has_time : 0) | (itag_hash != 0 ? has_itag : 0);
-    *at++ = static_cast<std::byte>(flags);
+    *at++ = static_cast<std::byte>(flags());
     std::memcpy(at, &seq, 6);
     at += 6;
     if (generation != 0) put_little(at, generation), at += 4;
@@ -163,10 +163,7 @@ struct index_value {
     index_value v;
     v.status = static_cast<task_status>(flags & 0x0f);
     std::memcpy(&v.seq, b + 1, 6);
-    const std::size_t size = 7 + ((flags & has_generation) != 0 ? 4 : 0)
-                             + ((flags & has_time) != 0 ? 8 : 0)
-                             + ((flags & has_itag) != 0 ? 8 : 0);
-    if (from.size() != size) return std::nullopt;
+    if (from.size() != size_of(flags)) return std::nullopt;
     b += 7;
     if ((flags & has_generation) != 0) v.generation = get_little<std::uint32_t>(b), b += 4;
     if ((flags & has_time) != 0) v.lastcrawltime = get_little<std::int64_t>(b), b += 8;
@@ -179,7 +176,15 @@ struct index_value {
   friend bool operator==(const index_value&, const index_value&) = default;
 
 private:
-  static constexpr std::uint8_t has_generation = 0x10, has_time = 0x20, has_itag = 0x40;
+  static constexpr unsigned has_generation = 0x10, has_time = 0x20, has_itag = 0x40;
+  [[nodiscard]] unsigned flags() const {
+    return static_cast<unsigned>(status) | (generation != 0 ? has_generation : 0)
+           | (lastcrawltime != 0 ? has_time : 0) | (itag_hash != 0 ? has_itag : 0);
+  }
+  static std::size_t size_of(unsigned flags) {
+    return 7 + ((flags & has_generation) != 0 ? 4 : 0) + ((flags & has_time) != 0 ? 8 : 0)
+           + ((flags & has_itag) != 0 ? 8 : 0);
+  }
 };
 
 /// The index's view of a record.

@@ -6,25 +6,38 @@
 /// What a transaction removes: tasks of a project that goes, and settled ones that are not kept.
 namespace lycosa::storage {
 
-/// Removes the record and its index entry; the caller removes it from the listing it stood in.
-int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id project) {
-  --count_of(delta(project), status);
+/// Looks at a record; none = it is not there, or cannot be read. The cursor stays on it.
+int lmdb_txn::look_at_record(std::uint64_t seq, bool& there, std::optional<task_brief>& brief) {
   const auto bytes = seq_key(seq);
   auto k = lmdb::val(bytes);
   MDB_val v{};
   const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
-  // Whatever is missing is gone already; removal must get through an inconsistent project.
-  if (rc == MDB_NOTFOUND) return 0;
-  if (rc != 0) return rc;
-  if (const auto brief = decode_brief(lmdb::bytes(v)); brief && brief->ref.project == project) {
-    auto& m = mutations_.emplace_back();
-    m.what = mutation::kind::erase;
-    m.ref = brief->ref;
-    m.seq = seq;
-    m.status = status;
-    m.old_status = static_cast<std::uint8_t>(status);
-    fresh_.insert_or_assign(brief->ref, index_change{{seq, 0, 0, 0, status}, true});
-  }
+  there = rc == 0;
+  brief = there ? decode_brief(lmdb::bytes(v)) : std::nullopt;
+  return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/// Removes the record that the cursor is on and its index entry; the caller removes it from the
+/// listing it stood in.
+int lmdb_txn::erase_record(std::uint64_t seq, task_status status, const task_brief& brief) {
+  auto& m = mutations_.emplace_back();
+  m.what = mutation::kind::erase;
+  m.ref = brief.ref;
+  m.seq = seq;
+  m.status = status;
+  m.old_status = static_cast<std::uint8_t>(status);
+  fresh_.insert_or_assign(brief.ref, index_change{{seq, 0, 0, 0, status}, true});
+  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
+}
+
+/// Of a project that goes. Whatever is missing is gone already; removal must get through an
+/// inconsistent project.
+int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id project) {
+  --count_of(delta(project), status);
+  bool there = false;
+  std::optional<task_brief> brief;
+  if (int rc = look_at_record(seq, there, brief); rc != 0 || !there) return rc;
+  if (brief && brief->ref.project == project) return erase_record(seq, status, *brief);
   return mdb_cursor_del(cursors_[table::tasks].get(), 0);
 }
 
@@ -108,15 +121,6 @@ result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) 
 // -- settled tasks that are not kept
 // ---------------------------------------------------------------
 
-int lmdb_txn::record_of(std::uint64_t seq, std::optional<task_brief>& out) {
-  const auto bytes = seq_key(seq);
-  auto k = lmdb::val(bytes);
-  MDB_val v{};
-  const int rc = cursors_[table::tasks].seek(k, v, MDB_SET);
-  if (rc == 0) out = decode_brief(lmdb::bytes(v));
-  return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
 /// The first settled task of a status that arrived after `after`.
 int lmdb_txn::next_settled(project_id project, task_status status, std::uint64_t after,
                            std::optional<std::uint64_t>& seq) {
@@ -132,9 +136,18 @@ int lmdb_txn::next_settled(project_id project, task_status status, std::uint64_t
   return 0;
 }
 
-int lmdb_txn::erase_settled_task(project_id project, task_status status, std::uint64_t seq) {
-  const int rc = erase(table::settled, settled_key(project, status, seq));
-  return rc != 0 ? rc : erase_task(seq, status, project);
+/// Removes one task if it is to go. What cannot be read is never deleted.
+int lmdb_txn::erase_settled_task(project_id project, task_status status, std::uint64_t seq,
+                                 wall_time older_than, bool& gone) {
+  bool there = false;
+  std::optional<task_brief> brief;
+  gone = false;
+  if (int rc = look_at_record(seq, there, brief); rc != 0) return rc;
+  if (!brief || brief->ref.project != project || brief->updatetime >= older_than) return 0;
+  gone = true;
+  --count_of(delta(project), status);
+  if (int rc = erase_record(seq, status, *brief); rc != 0) return rc;
+  return erase(table::settled, settled_key(project, status, seq));
 }
 
 result<sweep_outcome> lmdb_txn::erase_settled(project_id project, const settled_sweep& sweep,
@@ -146,15 +159,18 @@ result<sweep_outcome> lmdb_txn::erase_settled(project_id project, const settled_
   if (sweep.excess > 0)
     for (std::size_t i = 0; i < statuses.size(); ++i)
       if (int rc = next_settled(project, statuses[i], 0, first[i]); rc != 0) return failure(rc);
-  while (out.erased < std::min<std::uint64_t>(limit, sweep.excess)) {
+  bool gone = false;
+  for (std::size_t looked = 0;
+       out.erased < std::min<std::uint64_t>(limit, sweep.excess) && looked < 4 * limit; ++looked) {
     const auto oldest = std::min_element(first.begin(), first.end(),
                                          [](auto a, auto b) { return a && (!b || *a < *b); });
     if (!*oldest) break;
     const auto seq = **oldest;
     const auto status = statuses[static_cast<std::size_t>(oldest - first.begin())];
-    if (int rc = erase_settled_task(project, status, seq); rc != 0) return failure(rc);
+    if (int rc = erase_settled_task(project, status, seq, wall_time::max(), gone); rc != 0)
+      return failure(rc);
     if (int rc = next_settled(project, status, seq, *oldest); rc != 0) return failure(rc);
-    ++out.erased;
+    out.erased += gone ? 1 : 0;
   }
   out.status = sweep.status;
   out.after = sweep.after;
@@ -171,12 +187,10 @@ result<sweep_outcome> lmdb_txn::erase_settled(project_id project, const settled_
         continue;
       }
       out.after = *seq;
-      std::optional<task_brief> brief;
-      if (int rc = record_of(*seq, brief); rc != 0) return failure(rc);
-      // What cannot be read is never deleted.
-      if (!brief || brief->updatetime >= sweep.older_than) continue;
-      if (int rc = erase_settled_task(project, out.status, *seq); rc != 0) return failure(rc);
-      ++out.erased;
+      if (int rc = erase_settled_task(project, out.status, out.after, sweep.older_than, gone);
+          rc != 0)
+        return failure(rc);
+      out.erased += gone ? 1 : 0;
     }
   }
   old_pages_ += 3 * out.erased;

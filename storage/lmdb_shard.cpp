@@ -41,10 +41,7 @@ result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<c
                         std::vector<std::uint32_t> wanted,
                         std::span<std::optional<task_slot>> out) {
   const auto& name = shard.env().name();
-  const auto before = [&](auto a, auto b) {
-    return refs[a].hash != refs[b].hash ? refs[a].hash < refs[b].hash
-                                        : refs[a].project < refs[b].project;
-  };
+  const auto before = [&](auto a, auto b) { return before_in_hashes(refs[a], refs[b]); };
   // Neighbours in key order share pages.
   if (!std::is_sorted(wanted.begin(), wanted.end(), before))
     std::sort(wanted.begin(), wanted.end(), before);
@@ -65,28 +62,17 @@ result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<c
 
 result<void> lmdb_shard::find(std::span<const task_ref> refs,
                               std::span<std::optional<task_slot>> out) {
-  std::vector<std::uint32_t> wanted;
-  const auto look_at = [&](const index_buffer& waiting) {
-    for (std::uint32_t i = 0; i < refs.size(); ++i) {
-      const auto* change = waiting.find(refs[i]);
-      if (change == nullptr)
-        wanted.push_back(i);
-      else
-        out[i] = change->erased ? std::nullopt : std::optional(change->value.slot(id_.shard));
-    }
-  };
   // The snapshot is taken under the lock: a change leaves the buffer after the commit that put it
   // in its place, so it is found in one of the two.
   std::shared_lock lock(waiting_mutex_);
   auto txn = env_->read();
   if (!txn) return tl::unexpected(txn.error());
-  if (options_.read_only) {
-    index_buffer waiting;
-    if (auto ok = read_waiting(txn->get(), waiting); !ok) return ok;
-    look_at(waiting);
-  } else {
-    look_at(waiting_);
-  }
+  index_buffer of_snapshot;
+  if (options_.read_only)
+    if (auto ok = read_waiting(txn->get(), of_snapshot); !ok) return ok;
+  const auto& waiting = options_.read_only ? of_snapshot : waiting_;
+  auto wanted =
+      answer_waiting([&](const task_ref& r) { return waiting.find(r); }, id_.shard, refs, out);
   lock.unlock();
   lmdb::cursor c;
   if (int rc = c.open(txn->get(), env_->table(hashes)); rc != 0) return lmdb::failed(rc, name());

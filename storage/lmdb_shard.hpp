@@ -113,6 +113,22 @@ private:
   std::atomic<std::uint64_t> refused_pages_{0}; // what the map had no room for; 0 = nothing refused
 };
 
+/// Answers those of `refs` for which `waiting` has a change; returns the places of the others.
+template <class Waiting>
+std::vector<std::uint32_t> answer_waiting(Waiting&& waiting, std::uint16_t shard,
+                                          std::span<const task_ref> refs,
+                                          std::span<std::optional<task_slot>> out) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t i = 0; i < refs.size(); ++i) {
+    const index_change* change = waiting(refs[i]);
+    if (change == nullptr)
+      others.push_back(i);
+    else
+      out[i] = change->erased ? std::nullopt : std::optional(change->value.slot(shard));
+  }
+  return others;
+}
+
 /// Looks up those of `refs` that `wanted` names, through an open cursor of `hashes`, in key order.
 result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<const task_ref> refs,
                         std::vector<std::uint32_t> wanted, std::span<std::optional<task_slot>> out);

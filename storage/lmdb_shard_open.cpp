@@ -33,14 +33,20 @@ result<lmdb_shard::state> lmdb_shard::read_state(MDB_txn* txn) const {
 result<void> lmdb_shard::read_waiting(MDB_txn* txn, index_buffer& into) const {
   auto s = read_state(txn);
   if (!s) return tl::unexpected(s.error());
-  return replay_index(txn, env_->table(log), name(), s->index_from, s->lsn, into);
+  auto next = replay_index(txn, env_->table(log), name(), s->index_from, s->lsn, into);
+  if (!next) return tl::unexpected(next.error());
+  return {};
 }
 
 result<void> lmdb_shard::load_state(MDB_txn* txn) {
   auto s = read_state(txn);
   if (!s) return tl::unexpected(s.error());
   index_buffer waiting;
-  if (auto ok = read_waiting(txn, waiting); !ok) return ok;
+  auto next = replay_index(txn, env_->table(log), name(), s->index_from, s->lsn, waiting);
+  if (!next) return tl::unexpected(next.error());
+  // The round goes on where it was. From the first slice anew, runs that are shorter than a round
+  // would never come to the last, and the log would grow with each.
+  pace_ = {*next, 0};
   const std::unique_lock lock(waiting_mutex_);
   waiting_ = std::move(waiting);
   state_ = *s;
@@ -91,6 +97,8 @@ result<void> lmdb_shard::start() {
                       + (stored->directory == id_.directory ? "this" : "another")
                       + " data directory, not shard " + std::to_string(id_.shard) + " of "
                       + std::to_string(id_.shards));
+    // The shard's own: a crash may have left a directory with some of its files converted.
+    id_.format = stored->format;
     id_.epoch = stored->epoch;
   }
   const bool older = !options_.create && id_.format < format_of_hashes;

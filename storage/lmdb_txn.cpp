@@ -92,14 +92,8 @@ const index_change* lmdb_txn::waiting(const task_ref& ref) const {
 result<void> lmdb_txn::find(std::span<const task_ref> refs,
                             std::span<std::optional<task_slot>> out) {
   if (auto ok = usable(); !ok) return ok;
-  std::vector<std::uint32_t> wanted;
-  for (std::uint32_t i = 0; i < refs.size(); ++i) {
-    const auto* change = waiting(refs[i]);
-    if (change == nullptr)
-      wanted.push_back(i);
-    else
-      out[i] = change->erased ? std::nullopt : std::optional(change->value.slot(store_.id_.shard));
-  }
+  auto wanted =
+      answer_waiting([this](const task_ref& r) { return waiting(r); }, store_.id_.shard, refs, out);
   auto done = find_slots(cursors_[table::hashes].get(), store_, refs, std::move(wanted), out);
   if (!done) return failure(done.error());
   for (std::size_t i = 0; i < refs.size(); ++i)
@@ -265,17 +259,17 @@ int lmdb_txn::place_index(const merge_plan& plan) {
 void lmdb_txn::keep_waiting(const merge_plan& plan) {
   const std::unique_lock lock(store_.waiting_mutex_);
   auto& waiting = store_.waiting_;
-  if (!waiting.empty()) {
-    for (std::size_t i = 0; i < plan.whole.size(); ++i)
-      if (plan.whole[i]) waiting.drop_slice(i);
-  }
+  for (std::size_t i = 0; i < plan.whole.size(); ++i)
+    if (plan.whole[i]) waiting.drop_slice(i);
   for (const auto& [ref, change] : fresh_)
     if (!plan.whole[index_buffer::slice_of(ref)]) waiting.put(ref, change, state_.lsn);
   store_.pace_ = plan.after;
 }
 
-int lmdb_txn::write_log() {
-  mutation_batch batch{state_.lsn, store_.id_.epoch, std::move(mutations_)};
+int lmdb_txn::write_log(const merge_plan& plan) {
+  mutation_batch batch{state_.lsn, store_.id_.epoch, std::move(mutations_),
+                       static_cast<std::uint16_t>(plan.merged),
+                       static_cast<std::uint16_t>(plan.after.next)};
   const auto bytes = encode_mutations(batch);
   mutations_ = std::move(batch.mutations); // the next transaction uses its memory
   std::uint16_t part = 0;
@@ -364,7 +358,7 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
       plan_merge(store_.waiting_, fresh_, mutations_.size(), store_.pace_, store_.limits(txn_));
   if (int rc = place_index(plan); rc != 0) return failure(rc);
   // Without gaps, so that a record that is missing is noticed.
-  if (int rc = write_log(); rc != 0) return failure(rc);
+  if (int rc = write_log(plan); rc != 0) return failure(rc);
   if (int rc = trim_log(); rc != 0) return failure(rc);
   if (int rc = write_state(); rc != 0) return failure(rc);
   if (auto ok = check_space(kind); !ok) return tl::unexpected(ok.error());

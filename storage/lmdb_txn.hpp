@@ -41,10 +41,12 @@ private:
   int place(const task_ref& ref, std::uint64_t seq, task_status status, const queue_position& p);
   int displace(const task_ref& ref, std::uint64_t seq, task_status status);
   int erase_task(std::uint64_t seq, task_status status, project_id project);
-  int record_of(std::uint64_t seq, std::optional<task_brief>& out);
+  int look_at_record(std::uint64_t seq, bool& there, std::optional<task_brief>& brief);
+  int erase_record(std::uint64_t seq, task_status status, const task_brief& brief);
   int next_settled(project_id project, task_status status, std::uint64_t after,
                    std::optional<std::uint64_t>& seq);
-  int erase_settled_task(project_id project, task_status status, std::uint64_t seq);
+  int erase_settled_task(project_id project, task_status status, std::uint64_t seq,
+                         wall_time older_than, bool& gone);
   result<std::size_t> erase_listed(table t, project_id project, std::size_t limit);
   result<std::size_t> erase_results(project_id project, std::size_t limit);
   [[nodiscard]] const index_change* waiting(const task_ref& ref) const;
@@ -54,7 +56,7 @@ private:
   result<void> write_counts();
   int place_index(const merge_plan& plan);
   void keep_waiting(const merge_plan& plan);
-  int write_log();
+  int write_log(const merge_plan& plan);
   int trim_log();
   int write_state();
   result<void> check_space(commit_class kind);

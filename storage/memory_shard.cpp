@@ -100,10 +100,12 @@ public:
   result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
                                       std::size_t limit) override {
     sweep_outcome out;
-    const auto erase = [&](std::uint64_t seq, const memory_shard::stored& entry) {
+    const auto erase = [&](std::uint64_t seq, const memory_shard::stored& entry,
+                           wall_time older_than) {
       const auto brief = decode_brief(*entry.record);
+      if (!brief || brief->updatetime >= older_than) return;
       --count_of(d_.counts[project], entry.status);
-      if (brief) d_.index[{project, brief->ref.hash}] = std::nullopt;
+      d_.index[{project, brief->ref.hash}] = std::nullopt;
       d_.tasks[seq] = std::nullopt;
       ++out.erased;
     };
@@ -115,7 +117,7 @@ public:
         if (const auto* entry = settled_at(*it)) oldest[std::get<2>(*it)] = entry;
     for (const auto& [seq, entry] : oldest) {
       if (out.erased >= std::min<std::uint64_t>(limit, sweep.excess)) break;
-      erase(seq, *entry);
+      erase(seq, *entry, wall_time::max());
     }
     out.status = sweep.status;
     out.after = sweep.after;
@@ -126,10 +128,7 @@ public:
         if (out.erased >= limit || looked++ >= 4 * limit) break;
         out.status = std::get<1>(*it);
         out.after = std::get<2>(*it);
-        const auto* entry = settled_at(*it);
-        if (entry == nullptr) continue;
-        const auto brief = decode_brief(*entry->record);
-        if (brief && brief->updatetime < sweep.older_than) erase(out.after, *entry);
+        if (const auto* entry = settled_at(*it)) erase(out.after, *entry, sweep.older_than);
       }
       out.end = it == s_.by_status_.end() || std::get<0>(*it) != project;
     }

@@ -14,8 +14,8 @@ namespace lycosa::storage {
 
 struct open_options {
   std::string dir;
-  std::uint16_t shards = 0; ///< of a new directory; an old one must match. 0 = what is there, or
-                            ///< one for each core, 4 at most
+  std::uint16_t shards = 0;   ///< of a new directory; an old one must match. 0 = what is there, or
+                              ///< one for each core, 4 at most
   std::uint64_t map_size = 0; ///< bytes a shard may grow to; 0 = 1 TiB of address space
   bool sync = true;           ///< false: a power cut may take the last commit of each shard
   /// Held back of map and disk to finish work when they are full; at most 1/8 of the map (at least

@@ -33,7 +33,9 @@ TEST(retention, by_count_each_shard_has_its_share_and_some_slack) {
   EXPECT_EQ(sweep->older_than, wall_time{});
   EXPECT_FALSE(w.begin(0, 1700, at(seconds{1}))) << "one at a time";
   EXPECT_TRUE(w.begin(1, 1700, at(seconds{1})));
-  w.done(0, sweep_outcome{}, at(seconds{2}).mono);
+  sweep_outcome done;
+  done.erased = 100;
+  w.done(0, done, at(seconds{2}).mono);
   EXPECT_TRUE(w.begin(0, 1700, at(seconds{2})));
 }
 
@@ -72,6 +74,15 @@ TEST(retention, a_failed_sweep_is_tried_again_later) {
   w.done(0, std::nullopt, at(seconds{1}).mono);
   EXPECT_FALSE(w.begin(0, 10, at(seconds{2})));
   EXPECT_EQ(*w.next(), at(seconds{31}).mono);
+  EXPECT_TRUE(w.begin(0, 10, at(seconds{31})));
+}
+
+TEST(retention, a_sweep_that_could_remove_nothing_is_not_repeated_at_once) {
+  retention_watch w(1);
+  w.set({usec{0}, 5}, at(seconds{0}).mono);
+  ASSERT_TRUE(w.begin(0, 10, at(seconds{0})));
+  w.done(0, sweep_outcome{}, at(seconds{1}).mono);
+  EXPECT_FALSE(w.begin(0, 10, at(seconds{2})));
   EXPECT_TRUE(w.begin(0, 10, at(seconds{31})));
 }
 

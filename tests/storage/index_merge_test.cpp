@@ -167,6 +167,68 @@ TEST(index_merge, after_any_restart_the_index_is_what_was_committed) {
   }
 }
 
+TEST(index_merge, runs_that_are_shorter_than_a_round_do_not_let_the_log_grow) {
+  scratch_dir tmp;
+  auto o = options_for(tmp.path());
+  o.index_buffer = 100; // a round is 200 changes, 20 commits
+  o.log_bytes = 0;
+  project_record p;
+  p.name = "project1";
+  must(must(open_data_dir(o))->catalog->put_project(p));
+  for (int run = 0; run < 60; ++run) {
+    auto dir = must(open_data_dir(o));
+    for (int i = 0; i < 4; ++i) {
+      auto txn = must(dir->shards[0]->begin());
+      for (int j = 0; j < 10; ++j) {
+        const auto id = std::to_string((run * 4 + i) * 10 + j);
+        must(txn->insert(named(id), sample(id), {}));
+      }
+      must(txn->commit(commit_class::growth));
+    }
+  }
+  const auto report = must(check_data_dir(tmp.path()));
+  EXPECT_TRUE(report.ok) << report.problems.at(0);
+  EXPECT_EQ(report.tasks, 2400u);
+  EXPECT_LE(report.log_batches, 45u);
+}
+
+TEST(retention_sweep, what_cannot_be_read_stays_and_the_next_oldest_goes) {
+  scratch_dir tmp;
+  const auto o = options_for(tmp.path());
+  std::vector<task_key> keys;
+  {
+    auto dir = must(open_data_dir(o));
+    for (const auto* id : {"a", "b", "c"}) {
+      keys.push_back(must(insert_one(*dir->shards[0], id)));
+      auto txn = must(dir->shards[0]->begin());
+      task t;
+      t.taskid = id;
+      t.status = task_status::success;
+      t.updatetime = at(5);
+      must(txn->update(named(id), keys.back(), task_status::active, t, {}));
+      must(txn->commit(commit_class::settle));
+    }
+  }
+  {
+    raw_env env(tmp / "shard-000");
+    const auto key = seq_key(keys[0].seq());
+    env.put(env.table("tasks"), {reinterpret_cast<const char*>(key.data()), key.size()},
+            std::string(64, '\xff'));
+  }
+  auto dir = must(open_data_dir(o));
+  settled_sweep sweep;
+  sweep.excess = 1;
+  sweep.older_than = at(100);
+  auto txn = must(dir->shards[0]->begin());
+  EXPECT_EQ(must(txn->erase_settled(project_id{1}, sweep, 100)).erased, 2u);
+  must(txn->commit(commit_class::settle));
+  EXPECT_EQ(must(dir->shards[0]->counts(project_id{1})).success, 1);
+  std::optional<task_slot> slot;
+  const auto ref = named("a");
+  must(dir->shards[0]->find({&ref, 1}, {&slot, 1}));
+  EXPECT_TRUE(slot);
+}
+
 TEST(index_merge, a_log_record_that_is_missing_is_reported_not_passed_over) {
   scratch_dir tmp;
   auto o = options_for(tmp.path());

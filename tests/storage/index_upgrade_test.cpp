@@ -148,4 +148,20 @@ TEST(index_upgrade, cut_off_half_way_it_begins_again) {
   EXPECT_TRUE(after.ok) << after.problems.at(0);
 }
 
+TEST(index_upgrade, a_crash_between_two_shards_leaves_a_directory_that_opens) {
+  for (const auto* older : {"shard-000", "shard-001"}) {
+    scratch_dir tmp;
+    auto o = options_for(tmp.path(), 2);
+    fill(o);
+    make_older(tmp / older, 4);
+    make_catalog_older(tmp.path(), 4); // it is opened last
+    const auto before = must(check_data_dir(tmp.path()));
+    EXPECT_TRUE(before.ok) << before.problems.at(0);
+    expect_all(*must(open_data_dir(o))->shards[0]);
+    const auto after = must(check_data_dir(tmp.path()));
+    EXPECT_TRUE(after.ok) << after.problems.at(0);
+    EXPECT_EQ(after.tasks, static_cast<std::uint64_t>(tasks));
+  }
+}
+
 } // namespace lycosa::storage::test
