@@ -14,12 +14,12 @@ class counts_reader {
 public:
   explicit counts_reader(storage::shard_store& store) : store_(store) {}
   template <class Op>
-  void fill(Op& op) {
+  void fill(Op& op, project_id project) {
     if (op.failure) return;
-    if (!known_ || last_ != op.facts->id) {
-      auto counts = store_.counts(op.facts->id);
+    if (!known_ || last_ != project) {
+      auto counts = store_.counts(project);
       known_ = counts ? std::optional(*counts) : std::nullopt;
-      last_ = op.facts->id;
+      last_ = project;
     }
     if (known_) op.counts = *known_;
   }
@@ -86,12 +86,11 @@ void commit_group::commit(wall_time now) {
   }
   counts_reader counts(store_);
   for (auto& s : submits)
-    counts.fill(*s.op);
+    counts.fill(*s.op, s.op->facts->id);
   for (auto& r : reports)
-    counts.fill(*r.op);
+    counts.fill(*r.op, r.op->facts->id);
   for (auto& e : erases)
-    if (e.op->sweep && !e.op->failure)
-      if (auto after = store_.counts(e.op->project)) e.op->counts = *after;
+    if (e.op->sweep) counts.fill(*e.op, e.op->project);
 }
 
 result<void> commit_group::attempt(wall_time now, bool with_growth) {

@@ -1,24 +1,15 @@
 #include "bridges/intake.hpp"
 
+#include "actors/wait_for.hpp"
+
 #include "bridges/queue_items.hpp"
 #include <spdlog/spdlog.h>
-
-#include <future>
 
 namespace lycosa::bridges {
 
 namespace {
 
 constexpr int most_logged = 10; ///< refusals written to the log a minute
-
-/// Waits for a node's answer. The node answers every request, also when it stops.
-template <class Answer, class Ask>
-result<Answer> wait_for(Ask&& ask) {
-  auto promise = std::make_shared<std::promise<result<Answer>>>();
-  auto answer = promise->get_future();
-  ask([promise](result<Answer> a) { promise->set_value(std::move(a)); });
-  return answer.get();
-}
 
 } // namespace
 
@@ -53,7 +44,7 @@ bool intake::submit(const std::vector<std::string>& messages) {
   for (const auto& r : batch.refused)
     refused(r.what, r.why);
   while (!batch.request.items.empty()) {
-    auto answer = wait_for<actors::submit_answer>(
+    auto answer = actors::wait_for<actors::submit_answer>(
         [&](auto done) { node_.submit(batch.request, std::move(done)); });
     if (answer && !answer->failure) {
       for (const auto& r : answer->rejected)
@@ -72,7 +63,7 @@ bool intake::report(const std::vector<std::string>& messages) {
   for (const auto& r : batch.refused)
     refused(r.what, r.why);
   while (!batch.request.items.empty()) {
-    auto answer = wait_for<actors::report_answer>(
+    auto answer = actors::wait_for<actors::report_answer>(
         [&](auto done) { node_.report(batch.request, std::move(done)); });
     if (answer && !answer->failure) {
       for (const auto& r : answer->rejected)

@@ -1,3 +1,4 @@
+#include "actors/wait_for.hpp"
 #include "cli/commands.hpp"
 #include "cli/freed_memory.hpp"
 #include "cli/logging.hpp"
@@ -44,15 +45,6 @@ std::string python_path() {
     if (std::filesystem::is_directory(self / place / "lycosa", ec))
       return std::filesystem::weakly_canonical(self / place, ec).string();
   return {};
-}
-
-/// Waits for the answer of a call to the node.
-template <class T, class F>
-result<T> wait_for(F&& call) {
-  auto promise = std::make_shared<std::promise<result<T>>>();
-  auto future = promise->get_future();
-  call([promise](result<T> got) { promise->set_value(std::move(got)); });
-  return future.get();
 }
 
 crawl::processor_config processor_for(const script_file& script, const one_options& o,
@@ -116,13 +108,13 @@ private:
     project_patch patch;
     patch.script = s.text;
     patch.status = project_status::running;
-    auto known = wait_for<actors::project_view>(
+    auto known = actors::wait_for<actors::project_view>(
         [&](auto done) { node_->get_project(s.project, std::move(done)); });
     if (!known) {
       patch.rate = first_rate;
       patch.burst = first_burst;
     }
-    auto stored = wait_for<actors::put_project_answer>(
+    auto stored = actors::wait_for<actors::put_project_answer>(
         [&](auto done) { node_->put_project(s.project, patch, std::move(done)); });
     if (!stored) return tl::unexpected(stored.error());
     return stored->created;
@@ -146,7 +138,7 @@ private:
     }
     auto runner = crawl::runner::start(std::move(config), *node_, o_.interactive);
     for (const auto& project : begin)
-      if (auto ok = wait_for<actors::submit_answer>(
+      if (auto ok = actors::wait_for<actors::submit_answer>(
               [&](auto done) { node_->start_project(project, std::move(done)); });
           !ok)
         return ctx_.complain(ok.error());
@@ -197,7 +189,7 @@ private:
     const auto quiet = s_.scheduler.finish_delay + std::chrono::seconds{1};
     while (!stopping_.raised()) {
       runner.wait_until_quiet(quiet);
-      auto all = wait_for<std::vector<actors::project_view>>(
+      auto all = actors::wait_for<std::vector<actors::project_view>>(
           [&](auto done) { node_->list_projects(std::move(done)); });
       std::uint64_t left = 0;
       if (all)

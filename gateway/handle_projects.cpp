@@ -59,6 +59,12 @@ result<void> read_amount(const json_member& m, std::optional<double>& to) {
   return {};
 }
 
+result<std::uint64_t> read_count(const json_member& m, std::string field) {
+  const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
+  if (!n || *n < 0) return wrong(std::move(field), "must be an integer, 0 or more");
+  return static_cast<std::uint64_t>(*n);
+}
+
 result<void> read_member(const outline& o, const json_member& m, const std::string& name,
                          project_patch& p) {
   constexpr std::size_t any = SIZE_MAX;
@@ -83,17 +89,17 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
     else
       return wrong("crawl_config", "must be an object or null");
   } else if (m.key == "queue_limit") {
-    const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
-    if (!n || *n < 0) return wrong("queue_limit", "must be an integer, 0 or more");
-    p.queue_limit = static_cast<std::uint64_t>(*n);
+    auto n = read_count(m, "queue_limit");
+    if (!n) return tl::unexpected<error>(n.error());
+    p.queue_limit = *n;
   } else if (m.key == "retain_age") {
     auto t = read_duration(m, "retain_age");
     if (!t) return tl::unexpected<error>(t.error());
     p.retain_age = *t;
   } else if (m.key == "retain_count") {
-    const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
-    if (!n || *n < 0) return wrong("retain_count", "must be an integer, 0 or more");
-    p.retain_count = static_cast<std::uint64_t>(*n);
+    auto n = read_count(m, "retain_count");
+    if (!n) return tl::unexpected<error>(n.error());
+    p.retain_count = *n;
   } else if (m.key == "name" && m.text != name) {
     return wrong("name", "differs from the one in the address");
   }

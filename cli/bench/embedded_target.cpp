@@ -1,4 +1,5 @@
 #include "actors/node.hpp"
+#include "actors/wait_for.hpp"
 #include "cli/bench/load_target.hpp"
 #include "cli/node_settings.hpp"
 #include "core/jobs/job_json.hpp"
@@ -6,7 +7,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <future>
 #include <memory>
 
 namespace lycosa::cli::bench {
@@ -16,14 +16,6 @@ namespace {
 constexpr std::string_view fetch = R"({"method":"GET"})";
 constexpr std::string_view track =
     R"({"fetch":{"ok":true,"time":0.12,"status_code":200},"process":{"ok":true,"time":0.01}})";
-
-template <class T, class Call>
-result<T> wait_for(Call&& call) {
-  auto promise = std::make_shared<std::promise<result<T>>>();
-  auto future = promise->get_future();
-  call([promise](result<T> got) { promise->set_value(std::move(got)); });
-  return future.get();
-}
 
 tl::unexpected<error> refused(const std::vector<actors::item_error>& items) {
   return fail(errc::internal, "task " + items.front().taskid, items.front().why);
@@ -70,7 +62,7 @@ public:
       if (t.itag != 0) item.record.sched.itag = text->keep(std::to_string(t.itag));
       ask.items.push_back(item);
     }
-    auto answer = wait_for<actors::submit_answer>(
+    auto answer = actors::wait_for<actors::submit_answer>(
         [&](auto done) { node_.submit(std::move(ask), std::move(done)); });
     if (!answer) return tl::unexpected(answer.error());
     if (answer->failure) return tl::unexpected(*answer->failure);
@@ -85,7 +77,7 @@ public:
     ask.wait = std::chrono::seconds{wait};
     if (!names_.from_all) ask.projects = names_.projects;
     std::unique_ptr<actors::lease_wait> under_way;
-    auto answer = wait_for<actors::lease_answer>(
+    auto answer = actors::wait_for<actors::lease_answer>(
         [&](auto done) { under_way = node_.lease(std::move(ask), std::move(done)); });
     if (!answer) return tl::unexpected(answer.error());
     for (const auto& t : answer->tasks) {
@@ -115,7 +107,7 @@ public:
       item.pack.process_time = 0.01;
       ask.items.push_back(item);
     }
-    auto answer = wait_for<actors::report_answer>(
+    auto answer = actors::wait_for<actors::report_answer>(
         [&](auto reply) { node_.report(std::move(ask), std::move(reply)); });
     if (!answer) return tl::unexpected(answer.error());
     if (answer->failure) return tl::unexpected(*answer->failure);
@@ -144,7 +136,7 @@ public:
       project_patch patch;
       patch.status = project_status::running;
       patch.rate = patch.burst = 1e9;
-      auto made = wait_for<actors::put_project_answer>(
+      auto made = actors::wait_for<actors::put_project_answer>(
           [&](auto done) { node_->put_project(p, patch, std::move(done)); });
       if (!made) return tl::unexpected(made.error());
     }
@@ -160,7 +152,7 @@ public:
       if (!one) return tl::unexpected(one.error());
       all.push_back(std::move(one->job));
     }
-    auto added = wait_for<std::vector<result<actors::job_ptr>>>(
+    auto added = actors::wait_for<std::vector<result<actors::job_ptr>>>(
         [&](auto done) { node_->jobs().add_all(std::move(all), false, false, std::move(done)); });
     if (!added) return tl::unexpected(added.error());
     for (const auto& one : *added)
@@ -169,7 +161,7 @@ public:
   }
 
   result<std::vector<double>> job_lateness(const std::string& id) override {
-    auto page = wait_for<actors::run_page>(
+    auto page = actors::wait_for<actors::run_page>(
         [&](auto done) { node_->jobs().runs(id, 0, 100, std::move(done)); });
     if (!page) return tl::unexpected(page.error());
     std::vector<double> late;
@@ -179,7 +171,8 @@ public:
   }
 
   result<void> remove_job(const std::string& id) override {
-    auto removed = wait_for<bool>([&](auto done) { node_->jobs().remove(id, std::move(done)); });
+    auto removed =
+        actors::wait_for<bool>([&](auto done) { node_->jobs().remove(id, std::move(done)); });
     if (!removed) return tl::unexpected(removed.error());
     return {};
   }

@@ -1,11 +1,11 @@
 #include "actors/node.hpp"
+#include "actors/wait_for.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
-#include <future>
 #include <set>
 
 namespace lycosa::actors::test {
@@ -14,15 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::SizeIs;
-
-/// Calls a node and waits for its answer.
-template <class T, class F>
-result<T> wait_for(F&& call) {
-  auto done = std::make_shared<std::promise<result<T>>>();
-  auto got = done->get_future();
-  call([done](result<T> r) { done->set_value(std::move(r)); });
-  return got.get();
-}
 
 class NodeOnDisk : public ::testing::Test {
 protected:
