@@ -19,6 +19,8 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
   [[nodiscard]] std::uint32_t top() const noexcept { return items_[0]; }
+  /// Any element: the order is the heap's, only the first is known to be the best.
+  [[nodiscard]] std::uint32_t at(std::size_t pos) const noexcept { return items_[pos]; }
 
   void push(Owner& owner, std::uint32_t item) {
     items_.push_back(item);

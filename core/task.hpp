@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 namespace lycosa {
 
@@ -48,7 +49,21 @@ struct queue_position {
   wall_time due{};           ///< moment from which it may run
   std::int32_t priority = 0; ///< higher first among those due
   std::uint64_t arrival = 0; ///< the project's running number; breaks ties first in, first out
+
+  friend bool operator==(const queue_position&, const queue_position&) = default;
 };
+
+/// A task and where it stands.
+struct queue_entry {
+  task_key key;
+  queue_position position;
+};
+
+/// The order of tasks of one priority, and of those that wait for their moment.
+[[nodiscard]] inline bool due_before(const queue_entry& a, const queue_entry& b) {
+  return std::tie(a.position.due, a.position.arrival, a.key)
+         < std::tie(b.position.due, b.position.arrival, b.key);
+}
 
 /// What the index knows of a task without touching its record.
 struct task_slot {

@@ -22,14 +22,24 @@ queue_position position_of(const queue_slot& s) {
   return {wall(s.due), s.priority, s.arrival};
 }
 
+queue_entry entry_of(const queue_slot& s) {
+  return {task_key::from_value(s.key), position_of(s)};
+}
+
+bool due_before(const queue_slot& a, const queue_slot& b) {
+  if (a.due != b.due) return a.due < b.due;
+  return a.arrival != b.arrival ? a.arrival < b.arrival : a.key < b.key;
+}
+
 void set_state(queue_slot& s, queue_state state) {
   s.state_bits = static_cast<unsigned>(state) & 3U;
 }
 
-/// Priority and due; the arrival of an entry is for life.
+/// Priority and due, as stored; the arrival of an entry is for life.
 void move_to(queue_slot& s, const queue_position& at) {
   s.priority = at.priority;
   s.due = count(at.due);
+  s.moved = false;
 }
 
 } // namespace
@@ -39,12 +49,11 @@ void move_to(queue_slot& s, const queue_position& at) {
 bool task_queue::before(by_order, std::uint32_t a, std::uint32_t b) const {
   const auto &x = slots_[a], &y = slots_[b];
   if (x.priority != y.priority) return x.priority > y.priority;
-  return std::tie(x.due, x.arrival, x.key) < std::tie(y.due, y.arrival, y.key);
+  return due_before(x, y);
 }
 
 bool task_queue::before(by_due, std::uint32_t a, std::uint32_t b) const {
-  const auto &x = slots_[a], &y = slots_[b];
-  return std::tie(x.due, x.arrival, x.key) < std::tie(y.due, y.arrival, y.key);
+  return due_before(slots_[a], slots_[b]);
 }
 
 bool task_queue::before(by_deadline, std::uint32_t a, std::uint32_t b) const {
@@ -70,6 +79,7 @@ put_outcome task_queue::put(task_key key, const queue_position& at, wall_time no
   }
   s.priority = std::max(s.priority, at.priority);
   s.due = std::min(s.due, count(at.due));
+  if (s.priority != at.priority || s.due != count(at.due)) s.moved = true;
   resort(i, now);
   return put_outcome::moved;
 }
@@ -117,6 +127,16 @@ std::size_t task_queue::check_due(wall_time now, std::size_t limit) {
     ++moved;
   }
   return moved;
+}
+
+std::optional<queue_entry> task_queue::first_ready() const {
+  if (ready_.empty()) return std::nullopt;
+  return entry_of(slots_[ready_.top()]);
+}
+
+std::optional<queue_entry> task_queue::first_delayed() const {
+  if (delayed_.empty()) return std::nullopt;
+  return entry_of(slots_[delayed_.top()]);
 }
 
 std::optional<wall_time> task_queue::next_due() const {
@@ -184,6 +204,7 @@ bool task_queue::release(task_key key, usec delay, wall_time now) {
   auto& s = slots_[i];
   end_lease(i);
   s.lease = 0;
+  s.moved = true;
   if (delay > usec::zero()) s.due = std::max(s.due, count(saturating_add(now, delay)));
   enqueue(i, now);
   return true;
@@ -262,6 +283,39 @@ bool task_queue::requeue(task_key key, const queue_position& at, wall_time now) 
   s.recovered = false;
   enqueue(i, now);
   return true;
+}
+
+// -- a queue that is longer than memory should hold ----------------------------------------------
+
+std::vector<queue_entry> task_queue::keep_first(std::size_t most, wall_time now,
+                                                const std::function<bool(task_key)>& stored) {
+  std::vector<queue_entry> out;
+  if (waiting() <= most) return out;
+  check_due(now);
+  std::vector<std::uint32_t> order;
+  order.reserve(waiting());
+  for (std::size_t i = 0; i < ready_.size(); ++i)
+    order.push_back(ready_.at(i));
+  for (std::size_t i = 0; i < delayed_.size(); ++i)
+    order.push_back(delayed_.at(i));
+  // The heaps hold the ready before the delayed: only the one that the cut goes through is sorted.
+  const auto ready_end = order.begin() + static_cast<std::ptrdiff_t>(ready_.size());
+  const auto cut = order.begin() + static_cast<std::ptrdiff_t>(most);
+  if (cut < ready_end)
+    std::nth_element(order.begin(), cut, ready_end,
+                     [this](auto a, auto b) { return before(by_order{}, a, b); });
+  else
+    std::nth_element(ready_end, cut, order.end(),
+                     [this](auto a, auto b) { return before(by_due{}, a, b); });
+  for (auto i = cut; i != order.end(); ++i) {
+    const auto& s = slots_[*i];
+    const auto key = task_key::from_value(s.key);
+    if (s.lease != 0 || s.moved != 0 || !stored(key)) continue;
+    out.push_back(entry_of(s));
+    unlink(*i);
+    slots_.erase(*i);
+  }
+  return out;
 }
 
 // -- reading -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,6 +91,9 @@ public:
   /// Moves delayed tasks whose moment has come to the ready, at most `limit`; returns how many.
   std::size_t check_due(wall_time now, std::size_t limit = SIZE_MAX);
 
+  /// The ready task that is handed out next; none when nothing is ready.
+  [[nodiscard]] std::optional<queue_entry> first_ready() const;
+
   /// When the next delayed task is due; none when nothing is delayed.
   [[nodiscard]] std::optional<wall_time> next_due() const;
 
@@ -140,6 +144,19 @@ public:
   /// remembered. Leases given so far become stale. False if unknown.
   bool requeue(task_key key, const queue_position& at, wall_time now);
 
+  // -- a queue that is longer than memory should hold ---------------------------------------------
+
+  /// The first delayed task; none when nothing is delayed.
+  [[nodiscard]] std::optional<queue_entry> first_delayed() const;
+
+  /// Drops waiting tasks that come after the first `most`, in the order in which they would be
+  /// handed out if nothing else happened: the ready in theirs, then the delayed by their moment.
+  /// Kept all the same are tasks of which only this queue knows something: those whose last lease
+  /// still counts, those that were given back, and those for which `stored` says false. Returns
+  /// what was dropped, at its stored position. O(n).
+  std::vector<queue_entry> keep_first(std::size_t most, wall_time now,
+                                      const std::function<bool(task_key)>& stored);
+
   // -- reading ---------------------------------------------------------------------------------
 
   [[nodiscard]] std::size_t ready() const noexcept { return ready_.size(); }
@@ -148,6 +165,8 @@ public:
   [[nodiscard]] std::size_t processing() const noexcept {
     return slots_.size() - ready_.size() - delayed_.size();
   }
+  /// Ready or delayed.
+  [[nodiscard]] std::size_t waiting() const noexcept { return ready_.size() + delayed_.size(); }
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
   [[nodiscard]] bool empty() const noexcept { return slots_.size() == 0; }
   [[nodiscard]] bool contains(task_key key) const noexcept {
