@@ -31,7 +31,7 @@ private:
 };
 
 bool has_growth(const commit_group& g) {
-  return !g.submits.empty() || !g.results.empty();
+  return !g.submits.empty() || !g.results.empty() || !g.orders.empty();
 }
 
 } // namespace
@@ -56,8 +56,14 @@ void commit_group::add(erase_op_ptr op, project_actor from) {
   erases.push_back({std::move(op), std::move(from)});
 }
 
+void commit_group::add(order_op_ptr op, project_actor from) {
+  size_ += op->limit;
+  orders.push_back({std::move(op), std::move(from)});
+}
+
 void commit_group::clear() {
   submits.clear();
+  orders.clear();
   reports.clear();
   results.clear();
   result_failures.clear();
@@ -108,6 +114,11 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
       auto ok = (*txn)->put_result({op->project, op->hash},
                                    {op->entry.taskid, op->entry.json, op->entry.updatetime});
       if (!ok) return ok;
+    }
+    for (auto& o : orders) {
+      auto step = (*txn)->keep_in_order(o.op->project, o.op->wanted, o.op->limit);
+      if (!step) return tl::unexpected(step.error());
+      o.op->done = step->done;
     }
   }
   for (auto& e : erases)
@@ -262,6 +273,11 @@ result<void> commit_group::run_one(storage::write_txn& txn, report_op& op, std::
     return tl::unexpected(stood.error());
   }
   const auto& stored = loaded.items.front().record;
+  if (item.queued_before && stored.status == task_status::active
+      && (!*stood || (*stood)->arrival >= *item.queued_before)) {
+    out.error = item.said->lease ? "stale lease" : "the task is not handed out";
+    return {};
+  }
   if (stored.taskid != item.said->pack.taskid) {
     out.error = "taskid: not the task of this lease";
     return {};
@@ -302,6 +318,8 @@ void commit_group::refuse_growth(const error& why) {
     s.op->failure = why;
   for (auto& f : result_failures)
     f = why;
+  for (auto& o : orders)
+    o.op->failure = why;
 }
 
 void commit_group::refuse_all(const error& why) {

@@ -23,6 +23,7 @@ public:
   void add(report_op_ptr op, project_actor from);
   void add(result_op_ptr op);
   void add(erase_op_ptr op, project_actor from);
+  void add(order_op_ptr op, project_actor from);
 
   /// How many single changes have been gathered.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -44,11 +45,16 @@ public:
     erase_op_ptr op;
     project_actor from;
   };
+  struct from_order {
+    order_op_ptr op;
+    project_actor from;
+  };
   std::vector<from_submit> submits;
   std::vector<from_report> reports;
   std::vector<result_op_ptr> results;
   std::vector<std::optional<error>> result_failures; ///< answers `results`
   std::vector<from_erase> erases;
+  std::vector<from_order> orders;
 
   /// Forgets everything gathered.
   void clear();

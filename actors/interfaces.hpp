@@ -23,6 +23,8 @@ using submit_op_ptr = ptr<submit_op>;
 using report_op_ptr = ptr<report_op>;
 using result_op_ptr = ptr<result_op>;
 using erase_op_ptr = ptr<erase_op>;
+using order_op_ptr = ptr<order_op>;
+using window_op_ptr = ptr<window_op>;
 using find_op_ptr = ptr<find_op>;
 using scan_op_ptr = ptr<scan_op>;
 using load_op_ptr = ptr<load_op>;
@@ -72,6 +74,8 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::undo_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::send_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::facts_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::job_call_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::order_op_ptr))
+CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::window_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::project_id))
 CAF_ADD_ATOM(lycosa, lycosa::actors, cancel_atom, "cancel") // a consumer has gone
 CAF_ADD_ATOM(lycosa, lycosa::actors, done_atom, "done")     // an operation comes back, filled in
@@ -103,6 +107,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::submit_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::report_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::result_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::erase_op_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::order_op_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::window_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::find_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::scan_op_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(lycosa::actors::load_op_ptr)
@@ -173,6 +179,10 @@ using project_actor = caf::typed_actor<
     caf::reacts_to<drop_atom>,
     // Shard writer: a slice is deleted.
     caf::reacts_to<done_atom, erase_op_ptr>,
+    // Shard writer: a step towards a queue in order is taken.
+    caf::reacts_to<done_atom, order_op_ptr>,
+    // Shard reader: the next tasks of a queue that is longer than its window.
+    caf::reacts_to<done_atom, window_op_ptr>,
     // Self: a delayed task, a token or the end of a lease is due.
     caf::reacts_to<wake_atom>,
     // Supervisor: the node stops.
@@ -189,6 +199,8 @@ using shard_writer_actor = caf::typed_actor<
     caf::reacts_to<result_op_ptr>,
     // Project: delete a slice.
     caf::reacts_to<erase_op_ptr, project_actor>,
+    // Project: keep the queue in order, or no longer.
+    caf::reacts_to<order_op_ptr, project_actor>,
     // Self: commit what has been gathered.
     caf::reacts_to<flush_atom>,
     // Supervisor: commit and quit.
@@ -220,6 +232,8 @@ using shard_reader_actor = caf::typed_actor<
     caf::reacts_to<load_op_ptr, project_actor, dispatcher_actor>,
     // Project: a page of its queue.
     caf::reacts_to<scan_op_ptr, project_actor>,
+    // Project: the next tasks after those in memory.
+    caf::reacts_to<window_op_ptr, project_actor>,
     // Project: where do these tasks live?
     caf::reacts_to<find_op_ptr, project_actor>,
     // Project: one task for a client.

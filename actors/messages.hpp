@@ -6,6 +6,7 @@
 #include "core/lifecycle.hpp"
 #include "core/placement.hpp"
 #include "core/project.hpp"
+#include "core/queue_window.hpp"
 #include "core/task.hpp"
 
 #include <cstdint>
@@ -143,6 +144,9 @@ struct report_op {
     std::uint32_t generation = 0; ///< of the crawl that is reported, if a lease tells it
     bool generation_known = false;
     bool restarted = false; ///< the project knows that the task was restarted during this crawl
+    /// The task waits on disk only. A report is good if it was queued before this arrival, that is
+    /// before the start: then it was not handed out since.
+    std::optional<std::uint64_t> queued_before;
     bool perhaps_again = false; ///< names no lease, and the task was not handed out since the start
     std::uint64_t arrival = 0;
     queue_position stood; ///< where the task stays if the report is superseded
@@ -184,6 +188,16 @@ struct erase_op {
   std::optional<error> failure;
 };
 
+/// One bounded step towards a queue that the shard keeps in order, or no longer.
+struct order_op {
+  project_id project{};
+  std::uint16_t shard = 0;
+  bool wanted = false;
+  std::size_t limit = 0;
+  bool done = false;
+  std::optional<error> failure;
+};
+
 // -- project ↔ shard reader --------------------------------------------------------------------
 
 /// Finds where reported tasks live when their reports came without a lease.
@@ -199,19 +213,29 @@ struct find_op {
 
 /// A page of a project's queue, read when its actor starts.
 struct scan_op {
-  struct entry {
-    task_key key;
-    queue_position position;
-  };
   project_id project{};
   std::uint16_t shard = 0;
   std::optional<task_key> after;
   std::size_t limit = 0;
-  std::vector<entry> entries;
+  /// Where the shard keeps the queue in order, the first task of each priority will do.
+  bool heads_will_do = false;
+  std::optional<std::int32_t> below; ///< heads: of lower priorities only
+  // filled in by the shard reader
+  bool heads = false;
+  order_state order = order_state::none;
+  std::vector<queue_entry> entries;
   status_counts counts; ///< with the first page
   /// A task to look up along with the first page, and how it stands.
   std::optional<task_hash> watch;
   std::optional<task_slot> watched;
+  std::optional<error> failure;
+};
+
+/// A piece of a queue that is kept in order on disk.
+struct window_op {
+  project_id project{};
+  queue_window::read read;
+  std::vector<queue_entry> entries;
   std::optional<error> failure;
 };
 

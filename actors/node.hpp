@@ -53,12 +53,13 @@ struct project_view {
   std::uint64_t ready = 0;
   std::uint64_t delayed = 0;
   std::uint64_t processing = 0;
+  std::uint64_t on_disk = 0; ///< waiting past the project's queue_window, ready or delayed
   status_counts counts;
   counters_view counters;
   std::uint64_t refused = 0;        ///< tasks that found the queue full, since the node started
   std::optional<wall_time> next_at; ///< when the next queued task may run, if time decides that
   std::string gate; ///< why nothing is handed out right now; empty = something can be
-  [[nodiscard]] std::uint64_t size() const { return ready + delayed + processing; }
+  [[nodiscard]] std::uint64_t size() const { return ready + delayed + processing + on_disk; }
 };
 
 struct put_project_answer {

@@ -10,8 +10,9 @@ namespace lycosa::actors {
 namespace {
 
 constexpr std::size_t scan_page = 16384; ///< queue entries read at once at start
-/// Tasks erased in one commit of a shard, where others wait for it.
-constexpr std::size_t erase_slice_size = 500;
+/// Tasks erased in one commit of a shard, where others wait for it. Where more settle than that, a
+/// sweep takes larger slices, so that the excess does not grow without end.
+constexpr std::size_t erase_slice_size = 500, largest_erase_slice = 4000;
 constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other messages get a turn
 /// Longest wait in one piece: the wall clock may be set while we wait for a calendar moment.
 constexpr usec longest_wait = std::chrono::minutes{1};
@@ -23,9 +24,11 @@ project_state::project_state(project_actor::pointer self, project_environment en
                              facts_ptr facts, supervisor_actor parent)
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
       parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
-      bucket_(facts_->rate, facts_->burst, env_.time->now().mono), counts_(env_.writers.size()),
-      retention_(env_.writers.size()), pause_(env_.pause), info_(env_.get_info_wait),
-      ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
+      orders_(env_.writers.size()), bucket_(facts_->rate, facts_->burst, env_.time->now().mono),
+      counts_(env_.writers.size()), retention_(env_.writers.size()), pause_(env_.pause),
+      info_(env_.get_info_wait), ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
+  window_.set_limit(facts_->queue_window);
+  first_arrival_ = next_arrival(env_.time->now().wall);
   note_facts(env_.time->now());
 }
 
@@ -44,6 +47,7 @@ void project_state::load() {
     op->project = facts_->id;
     op->shard = s;
     op->limit = scan_page;
+    op->heads_will_do = facts_->queue_window > 0;
     if (const auto hash = hash_task(facts_->name, on_finished_id); shard_of(hash, shards()) == s)
       op->watch = hash;
     self_->send(env_.readers[s], std::move(op), project_actor{self_});
@@ -57,28 +61,35 @@ void project_state::loaded(scan_op_ptr op) {
     self_->quit(caf::sec::runtime_error); // the supervisor tries again
     return;
   }
-  if (!op->after && !counts_[op->shard]) {
-    counts_[op->shard] = op->counts;
-  }
-  if (!op->after) {
+  if (!op->after && !op->below) {
+    if (!counts_[op->shard]) counts_[op->shard] = op->counts;
+    orders_[op->shard].is = op->order;
     remember_finished(*op);
-    env_.loading->tasks.fetch_add(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, op->counts.active)));
+    const auto active = static_cast<std::uint64_t>(std::max<std::int64_t>(0, op->counts.active));
+    env_.loading->tasks.fetch_add(active);
+    if (op->heads) env_.loading->loaded.fetch_add(active);
   }
-  env_.loading->loaded.fetch_add(op->entries.size());
+  if (!op->heads) env_.loading->loaded.fetch_add(op->entries.size());
   const auto at = now();
   if (phase_ == phase::running) {
     for (const auto& e : op->entries)
-      if (!touched_.contains(e.key)) queue_.put(e.key, e.position, at.wall, true);
+      if (op->heads)
+        window_.leave(e, at.wall);
+      else if (!touched_.contains(e.key))
+        queue_.put_if_new(e.key, e.position, at.wall, true);
   }
   if (op->entries.size() == op->limit && phase_ == phase::running) {
-    op->after = op->entries.back().key;
+    if (op->heads)
+      op->below = op->entries.back().position.priority;
+    else
+      op->after = op->entries.back().key;
     op->entries.clear();
     const auto shard = op->shard;
     self_->send(env_.readers[shard], std::move(op), project_actor{self_});
   } else if (--loading_shards_ == 0) {
     env_.loading->queues.fetch_sub(1);
     touched_.clear();
+    order_as_wanted_ = false;
     for (auto& held : std::exchange(held_reports_, {}))
       report(std::move(held));
   }
@@ -112,7 +123,7 @@ std::string_view project_state::closed() const {
 
 bool project_state::can_give(mono_time at) {
   if (!outbox_.empty() && phase_ == phase::running && !draining_) return true;
-  return closed().empty() && queue_.ready() > 0 && bucket_.available(at) >= 1;
+  return closed().empty() && queue_.ready() > 0 && bucket_.available(at) >= 1 && !blocked();
 }
 
 std::uint64_t project_state::next_arrival(wall_time at) {
@@ -128,6 +139,8 @@ void project_state::settle_down() {
   look_at_pause(at);
   look_at_messages(at);
   look_at_retention(at);
+  look_at_order(at);
+  look_at_window(at);
   finish_if_drained(at);
   if (!hungry_ && can_give(at.mono)) {
     hungry_ = true;
@@ -136,8 +149,14 @@ void project_state::settle_down() {
   auto next = mono_time::max();
   if (const auto due = queue_.next_due())
     next = std::min(next, at.mono + std::clamp<usec>(*due - at.wall, usec{0}, longest_wait));
+  if (const auto due = window_.next_due(); due && !window_.reading())
+    next = std::min(next, at.mono + std::clamp<usec>(*due - at.wall, usec{0}, longest_wait));
+  if (read_again_) next = std::min(next, *read_again_);
+  if (!order_as_wanted_)
+    for (const auto& o : orders_)
+      if (!o.out && o.not_before > at.mono) next = std::min(next, o.not_before);
   if (const auto deadline = queue_.next_deadline()) next = std::min(next, *deadline);
-  if (!hungry_ && queue_.ready() > 0 && closed().empty())
+  if (!hungry_ && queue_.ready() > 0 && closed().empty() && !blocked())
     if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
   if (const auto change = pause_.next_change()) next = std::min(next, *change);
   if (const auto message = next_message(at)) next = std::min(next, *message);
@@ -167,6 +186,8 @@ void project_state::wake() {
 void project_state::change(facts_ptr facts) {
   facts_ = std::move(facts);
   bucket_.set(facts_->rate, facts_->burst, now().mono);
+  window_.set_limit(facts_->queue_window);
+  order_as_wanted_ = false;
   note_facts(now());
   hungry_ = false; // what the dispatcher knew may be wrong in either direction
   settle_down();
@@ -179,6 +200,7 @@ void project_state::drop() {
   if (phase_ == phase::deleting) return;
   phase_ = phase::deleting;
   queue_.clear();
+  window_.clear();
   outbox_.clear();
   held_reports_.clear();
   erasing_shards_ = shards();
@@ -222,7 +244,7 @@ void project_state::look_at_retention(instant at) {
     auto op = std::make_shared<erase_op>();
     op->project = facts_->id;
     op->shard = s;
-    op->limit = erase_slice_size;
+    op->limit = std::clamp<std::size_t>(sweep->excess / 8, erase_slice_size, largest_erase_slice);
     op->sweep = *sweep;
     ops_out_ += 1;
     self_->send(env_.writers[s], std::move(op), project_actor{self_});
@@ -287,6 +309,8 @@ project_actor::behavior_type project_behavior(project_actor::pointer self,
       [state](done_atom, task_query_ptr& q) { state->described_task(*q); },
       [state](drop_atom) { state->drop(); },
       [state](done_atom, erase_op_ptr& op) { state->erased(std::move(op)); },
+      [state](done_atom, order_op_ptr& op) { state->ordered(*op); },
+      [state](done_atom, window_op_ptr& op) { state->read_on(*op); },
       [state](wake_atom) { state->wake(); },
       [state](drain_atom) { state->drain(); },
   };

@@ -20,6 +20,8 @@ void project_state::hand_out(const grant_ptr& g) {
   g->tokens.reserve(n);
   std::vector<load_op_ptr> loads(shards());
   for (std::uint32_t i = 0; i < n; ++i) {
+    // A better one is on its way from the disk.
+    if (window_.blocks(queue_.first_ready(), at.wall)) break;
     const auto lease = queue_.lease(at, env_.processing_timeout, consumer);
     if (!lease) break; // cannot be: ready() said there is one
     touch(lease->key);
@@ -34,6 +36,7 @@ void project_state::hand_out(const grant_ptr& g) {
     }
     load->positions.push_back(i);
   }
+  if (g->tokens.size() < n) bucket_.give_back(n - g->tokens.size());
   env_.last_lease->store(queue_.last_lease(), std::memory_order_relaxed);
   g->tasks.resize(g->tokens.size());
   for (const auto& m : g->messages)

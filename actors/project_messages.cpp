@@ -82,7 +82,7 @@ std::optional<mono_time> project_state::next_message(instant at) const {
     sooner(at.mono + std::clamp<usec>(*tick - at.wall, usec{0}, std::chrono::minutes{1}));
   if (const auto finish = drain_.next()) sooner(finish);
   // Whoever still has tasks for us does not tell when that ends.
-  if (drain_.armed() && env_.inputs->load() > 0 && queue_.empty())
+  if (drain_.armed() && env_.inputs->load() > 0 && nothing_queued())
     sooner(at.mono + std::max<usec>(env_.finish_delay, std::chrono::milliseconds{100}));
   return next;
 }
@@ -163,7 +163,7 @@ void project_state::remember_finished(const scan_op& op) {
 
 bool project_state::drained() const {
   return phase_ == phase::running && !draining_ && !loading() && dispatches(facts_->status)
-         && !facts_->script.empty() && !info_.blocks(now().mono) && queue_.empty() && incoming_ == 0
+         && !facts_->script.empty() && !info_.blocks(now().mono) && nothing_queued() && incoming_ == 0
          && held_reports_.empty() && !finishing_ && env_.inputs->load() == 0;
 }
 

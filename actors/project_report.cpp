@@ -56,7 +56,8 @@ void project_state::report(report_part_ptr part, std::uint32_t from) {
         continue;
       }
       const auto verdict = queue_.judge(token.key, token, epoch_of(token.key));
-      if (verdict == lease_verdict::ok)
+      if (verdict == lease_verdict::ok
+          || (verdict == lease_verdict::unknown && may_be_on_disk(token.key)))
         add_report(ops, part, item, token.key, at);
       else
         reject(*part, item, stale);
@@ -90,7 +91,8 @@ void project_state::found(find_op& op) {
     } else {
       const auto key = op.slots[i]->key;
       const auto verdict = queue_.judge(key, std::nullopt, epoch_of(key));
-      if (verdict == lease_verdict::ok)
+      if (verdict == lease_verdict::ok
+          || (verdict == lease_verdict::unknown && may_be_on_disk(key)))
         add_report(ops, op.part, item, key, at);
       else
         reject(part, item, why_not(verdict));
@@ -114,6 +116,9 @@ void project_state::add_report(std::vector<report_op_ptr>& ops, const report_par
     item.stood = state->after.value_or(state->position);
     item.restarted = state->after.has_value();
     item.perhaps_again = state->recovered && !said.lease;
+  } else {
+    item.queued_before = first_arrival_;
+    item.perhaps_again = !said.lease;
   }
   item.arrival = next_arrival(at);
   queue_.begin_settle(key);
@@ -167,11 +172,11 @@ void project_state::reported(report_op& op) {
     case report_outcome::recrawl:
     case report_outcome::superseded:
       answer.done += 1;
-      queue_.requeue(item.key, out.position, at.wall);
+      queue_again(item.key, out.position, at.wall);
       break;
     case report_outcome::retried:
       answer.retried += 1;
-      queue_.requeue(item.key, out.position, at.wall);
+      queue_again(item.key, out.position, at.wall);
       break;
     }
   }

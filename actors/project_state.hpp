@@ -5,6 +5,7 @@
 #include "core/messages/info_request.hpp"
 #include "core/messages/names.hpp"
 #include "core/messages/tick_plan.hpp"
+#include "core/queue_window.hpp"
 #include "core/task_queue.hpp"
 #include "core/token_bucket.hpp"
 
@@ -57,6 +58,10 @@ public:
   void describe_task(task_query_ptr query);
   void described_task(task_query& query);
 
+  // project_window.cpp
+  void ordered(order_op& op);
+  void read_on(window_op& op);
+
   // project.cpp
   void load();
   void loaded(scan_op_ptr op);
@@ -82,6 +87,23 @@ private:
   [[nodiscard]] std::string_view closed() const;
   [[nodiscard]] bool can_give(mono_time at);
   [[nodiscard]] std::uint64_t next_arrival(wall_time at);
+
+  // project_window.cpp
+  [[nodiscard]] bool reading() const { return loading() || window_.reading(); }
+  [[nodiscard]] bool may_be_on_disk(task_key key) const {
+    return !window_.whole() && orders_[key.shard()].is == order_state::complete;
+  }
+  /// Tasks queued, in memory and on disk.
+  [[nodiscard]] std::uint64_t queued() const;
+  [[nodiscard]] bool nothing_queued() const { return queue_.empty() && window_.whole(); }
+  [[nodiscard]] bool blocked() {
+    return !window_.whole() && window_.blocks(queue_.first_ready(), now().wall);
+  }
+  void queue_up(task_key key, const queue_position& at, wall_time now);
+  void move_in_queue(task_key key, const queue_position& at, wall_time now);
+  void queue_again(task_key key, const queue_position& at, wall_time now);
+  void look_at_window(instant at);
+  void look_at_order(instant at);
 
   // project_counters.cpp
   void counted(const counter_delta& delta, wall_time at);
@@ -109,10 +131,10 @@ private:
   /// for the moment at which something will be.
   void settle_down();
   void arm(mono_time at);
-  /// While the queue is being read, a task that has been decided on must not be put back by an
-  /// older page.
+  /// While a part of the queue is being read, a task that has been decided on must not be put back
+  /// by an older page.
   void touch(task_key key) {
-    if (loading()) touched_.insert(key);
+    if (reading()) touched_.insert(key);
   }
   void op_back();
   void erase_slice(std::uint16_t shard);
@@ -154,7 +176,19 @@ private:
   facts_ptr facts_;
   supervisor_actor parent_;
 
+  /// How far a shard keeps this queue in order.
+  struct shard_order {
+    order_state is = order_state::none;
+    bool out = false; ///< a step is under way
+    mono_time not_before{};
+  };
+
   task_queue queue_;
+  queue_window window_; ///< what of the queue is on disk only
+  std::vector<shard_order> orders_;
+  bool order_as_wanted_ = true;
+  std::optional<mono_time> read_again_; ///< a read has failed
+  std::uint64_t first_arrival_ = 0;     ///< what was queued before the start has a lower one
   token_bucket bucket_;
   std::vector<std::optional<status_counts>> counts_; ///< by shard, as last committed
   std::uint64_t last_arrival_ = 0;

@@ -30,9 +30,9 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
     const auto& item = part->items[i];
     // Commands on tasks that are queued already pass: they do not make the queue longer.
     const bool command = part->import || item.record.sched.force_update || item.record.sched.cancel;
-    if (limit > 0 && !command && queue_.size() + incoming_ >= limit) {
+    if (limit > 0 && !command && queued() + incoming_ >= limit) {
       reject(item, "queue_limit: the project's queue holds "
-                       + std::to_string(queue_.size() + incoming_) + " tasks, at its limit of "
+                       + std::to_string(queued() + incoming_) + " tasks, at its limit of "
                        + std::to_string(limit));
       refused_ += 1;
       continue;
@@ -78,13 +78,13 @@ void project_state::submitted(submit_op& op) {
       switch (out.what) {
       case accept_outcome::created:
         answer.created += 1;
-        if (out.queued) queue_.put(out.key, out.position, ready_by);
+        if (out.queued) queue_up(out.key, out.position, ready_by);
         touch(out.key);
         break;
       case accept_outcome::restarted:
         answer.restarted += 1;
         if (out.queued)
-          queue_.reposition(out.key, out.position, ready_by);
+          move_in_queue(out.key, out.position, ready_by);
         else
           queue_.erase(out.key);
         touch(out.key);

@@ -13,6 +13,7 @@ void project_state::describe(project_query& query) {
   view.ready = queue_.ready();
   view.delayed = queue_.delayed();
   view.processing = queue_.processing();
+  if (!window_.whole()) view.on_disk = queued() - queue_.size();
   view.counts = states();
   view.refused = refused_;
   view.counters.five_minutes_time = env_.counters->times(counter_kind::avg, at.wall);
@@ -29,6 +30,8 @@ void project_state::describe(project_query& query) {
         view.next_at = at.wall + (*change - at.mono);
         if (why == paused_by_failures) view.gate = pause_text(*view.next_at);
       }
+  } else if (blocked()) {
+    view.gate = "its next tasks are being read from disk";
   } else if (queue_.ready() > 0) {
     if (bucket_.available(at.mono) < 1) {
       view.gate = "rate";
@@ -89,6 +92,8 @@ void project_state::described_task(task_query& query) {
       view.consumer = state->consumer;
       break;
     }
+  } else if (query.slot->status == task_status::active && may_be_on_disk(query.slot->key)) {
+    view.state = "on_disk";
   }
   query.done.answer(std::move(query.answer));
 }

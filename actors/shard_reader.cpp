@@ -65,12 +65,18 @@ public:
   }
 
   void scan(scan_op_ptr& op, const project_actor& from) {
-    auto found = store().scan_active(op->project, op->after, op->limit);
+    const bool first = !op->after && !op->below;
+    if (first) {
+      auto order = store().order_of(op->project);
+      if (!order) op->failure = order.error();
+      if (order) op->order = *order;
+      op->heads = op->heads_will_do && op->order == order_state::complete;
+    }
+    auto found = op->heads ? store().queue_heads(op->project, op->below, op->limit)
+                           : store().scan_active(op->project, op->after, op->limit);
     if (found) {
-      op->entries.reserve(found->size());
-      for (const auto& e : *found)
-        op->entries.push_back({e.key, e.position});
-      if (!op->after) {
+      take(*found, op->entries);
+      if (first) {
         if (auto counts = store().counts(op->project))
           op->counts = *counts;
         else
@@ -83,6 +89,16 @@ public:
     } else {
       op->failure = found.error();
     }
+    self_->send(from, done_atom_v, std::move(op));
+  }
+
+  void read_on(window_op_ptr& op, const project_actor& from) {
+    auto found = store().scan_queue(
+        op->project, {op->project, op->read.from.key, op->read.from.position}, op->read.limit);
+    if (found)
+      take(*found, op->entries);
+    else
+      op->failure = found.error();
     self_->send(from, done_atom_v, std::move(op));
   }
 
@@ -181,6 +197,12 @@ private:
   static constexpr std::size_t answer_bytes = std::size_t{16} << 20;
   static constexpr std::size_t load_chunk = 64;
 
+  static void take(const std::vector<storage::active_entry>& found, std::vector<queue_entry>& to) {
+    to.reserve(found.size());
+    for (const auto& e : found)
+      to.push_back({e.key, e.position});
+  }
+
   static std::size_t size_of(const task& t) {
     return t.url.size() + t.fetch.size() + t.process.size() + t.track.size();
   }
@@ -240,6 +262,7 @@ shard_reader_actor::behavior_type shard_reader(shard_reader_actor::pointer self,
         state->load(op, from, to);
       },
       [state](scan_op_ptr& op, const project_actor& from) { state->scan(op, from); },
+      [state](window_op_ptr& op, const project_actor& from) { state->read_on(op, from); },
       [state](find_op_ptr& op, const project_actor& from) { state->find(op, from); },
       [state](task_query_ptr& op, const facts_ptr& facts, const project_actor& from) {
         state->query(op, facts, from);

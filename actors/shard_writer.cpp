@@ -36,6 +36,8 @@ public:
       self_->send(r.from, done_atom_v, std::move(r.op));
     for (auto& e : group_.erases)
       self_->send(e.from, done_atom_v, std::move(e.op));
+    for (auto& o : group_.orders)
+      self_->send(o.from, done_atom_v, std::move(o.op));
     for (std::size_t i = 0; i < group_.results.size(); ++i) {
       auto& failure = group_.result_failures[i];
       group_.results[i]->done.answer(failure ? result<bool>{tl::unexpected(*failure)}
@@ -83,6 +85,9 @@ shard_writer_actor::behavior_type shard_writer(shard_writer_actor::pointer self,
       },
       [state](result_op_ptr& op) { state->gather(std::move(op)); },
       [state](erase_op_ptr& op, project_actor& from) {
+        state->gather(std::move(op), std::move(from));
+      },
+      [state](order_op_ptr& op, project_actor& from) {
         state->gather(std::move(op), std::move(from));
       },
       [state](flush_atom) { state->flush(); },

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How rate, memory and restart change with what is stored and with the number of projects.
+"""How rate, memory, latency and restart change with what is stored and with the number of projects.
 
     bench/growth.py measure --stored 1e4,1e5,1e6,5e6 --projects 1,10,100,1000 --json growth.json
+    bench/growth.py measure --only window --windowed 1e6,1e7,1e8 --body 0
     bench/growth.py plot --json bench/growth.json --folder docs
 
 `measure` serves a node on a temporary directory (--data names a folder to make it in), fills it step
-by step with queued tasks, and at each step runs `lycosa bench lifecycle` and kills and restarts the
-node. `plot` draws what was measured, one SVG a curve.
+by step with queued tasks, and at each step runs `lycosa bench lifecycle` and `latency` and kills and
+restarts the node; `window` does the same with a project that keeps 100,000 of its waiting tasks in
+memory. What is measured replaces its part of the JSON file only. `plot` draws what was measured, one SVG a curve.
 """
 
 import argparse
@@ -60,6 +62,11 @@ def ask(path: str, body: bytes | None = None):
         return json.load(answer)
 
 
+def put(path: str, body: dict) -> None:
+    request = urllib.request.Request(URL + path, data=json.dumps(body).encode(), method="PUT")
+    urllib.request.urlopen(request, timeout=30).close()
+
+
 def bench(binary: str, *arguments: str) -> dict:
     ran = subprocess.run([binary, "bench", *arguments, "--server", URL, "--json"],
                          capture_output=True, text=True, check=True)
@@ -82,19 +89,24 @@ def restart(node: Node) -> tuple[float, float]:
             time.sleep(0.01)
 
 
-def measure_stored(binary: str, folder: str, steps: list[int], tasks: int) -> list[dict]:
-    node = Node(binary, folder + "/stored")
+def measure_stored(binary: str, folder: str, steps: list[int], tasks: int, body: int,
+                   window: int = 0) -> list[dict]:
+    node = Node(binary, folder + ("/windowed" if window else "/stored"))
     node.start()
+    put("/v1/projects/stored", {"status": "RUNNING", "rate": 1e6, "burst": 1e6,
+                                "queue_window": window})
     base, there, rows = node.anonymous_bytes(), 0, []
     for step in steps:
         if step > there:
             bench(binary, "submit", "--project", "stored", "--tasks", str(step - there),
-                  "--batch", "1000", "--connections", "8")
+                  "--batch", "1000", "--connections", "8", "--body", str(body))
             there = step
         row = {"stored": step, "bytes": node.anonymous_bytes() - base}
         rates = [bench(binary, "lifecycle", "--tasks", str(tasks), "--batch", "1000",
                        "--connections", "8")["tasks_per_second"] for _ in range(3)]
         row["rate"] = sorted(rates)[1]
+        waits = bench(binary, "latency", "--rate", "100", "--tasks", "2000")["latency_ms"]
+        row["latency"] = {p: waits["due_to_lease"][p] for p in ("p50", "p99")}
         if step:
             row["first_lease"], row["ready"] = restart(node)
         print(row, file=sys.stderr)
@@ -122,6 +134,7 @@ def measure_projects(binary: str, folder: str, steps: list[int], tasks: int) -> 
 STYLE = """<style>
   text { font: 12px sans-serif; fill: #333 } .axis { stroke: #888 } .grid { stroke: #ddd }
   .line { fill: none; stroke: #1565c0; stroke-width: 2 } .dot { fill: #1565c0 }
+  .dotted { stroke-dasharray: 2 4 }
   .goal { stroke: #c62828; stroke-dasharray: 4 4 }
   @media (prefers-color-scheme: dark) {
     text { fill: #ddd } .grid { stroke: #444 } .line { stroke: #64b5f6 } .dot { fill: #64b5f6 } }
@@ -136,13 +149,14 @@ def short(value: float) -> str:
 
 
 def plot(title: str, x_name: str, y_name: str, points: list[tuple[float, float]],
-         goal: float | None = None) -> str:
-    """Points over a logarithmic x axis; y from 0."""
+         goal: float | None = None, above: list[tuple[float, float]] | None = None) -> str:
+    """Points over a logarithmic x axis; y from 0. `above`: a second line, dotted."""
     left, top, width, height = 70, 40, 520, 240
     points = [(max(x, 1), y) for x, y in points]
+    above = [(max(x, 1), y) for x, y in above or []]
     low = math.floor(math.log10(points[0][0]))
     high = math.ceil(math.log10(points[-1][0])) or 1
-    most = max([y for _, y in points] + ([goal] if goal else []))
+    most = max([y for _, y in points + above] + ([goal] if goal else []))
     unit = 10 ** math.floor(math.log10(most))
     most = math.ceil(most / unit) * unit
 
@@ -165,9 +179,11 @@ def plot(title: str, x_name: str, y_name: str, points: list[tuple[float, float]]
     if goal:
         _, y = at(10 ** low, goal)
         out.append(f'<line class="goal" x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}"/>')
-    path = " ".join("{:.1f},{:.1f}".format(*at(x, y)) for x, y in points)
-    out.append(f'<polyline class="line" points="{path}"/>')
-    out += ['<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="3"/>'.format(*at(x, y)) for x, y in points]
+    for line, style in ((points, "line"), (above, "line dotted")):
+        path = " ".join("{:.1f},{:.1f}".format(*at(x, y)) for x, y in line)
+        out.append(f'<polyline class="{style}" points="{path}"/>')
+        out += ['<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="3"/>'.format(*at(x, y))
+                for x, y in line]
     out.append(f'<text x="{left + width / 2}" y="{top + height + 42}" text-anchor="middle">{x_name}'
                f'</text><text transform="translate(16 {top + height / 2}) rotate(-90)" '
                f'text-anchor="middle">{y_name}</text></svg>')
@@ -187,6 +203,13 @@ def draw(measured: dict, folder: Path) -> None:
         "growth-restart": plot("kill -9 to the first lease", "tasks queued", "seconds",
                                [(r["stored"], r["first_lease"]) for r in filled
                                 if "first_lease" in r], 2),
+        "growth-latency": plot("Submit to a waiting consumer at 100/s: p50, and p99 dotted",
+                               "tasks stored", "milliseconds",
+                               [(r["stored"] or 1e4, r["latency"]["p50"]) for r in stored],
+                               above=[(r["stored"] or 1e4, r["latency"]["p99"]) for r in stored]),
+        "growth-window": plot("Memory of a queue with a window of 100,000", "tasks queued", "MiB",
+                              [(r["stored"], r["bytes"] / 2**20) for r in measured["window"]
+                               if r["stored"]], 2048),
         "growth-projects": plot("Lifecycles a second over projects (Zipf)", "projects", "tasks/s",
                                 [(r["projects"], r["rate"]) for r in measured["projects"]]),
     }
@@ -205,6 +228,10 @@ def main() -> None:
     parser.add_argument("--lycosa", default=str(ROOT / "build/release/lycosa"))
     parser.add_argument("--stored", type=numbers, default="0,1e4,1e5,1e6")
     parser.add_argument("--projects", type=numbers, default="1,10,100,1000")
+    parser.add_argument("--windowed", type=numbers, default="1e4,1e5,1e6")
+    parser.add_argument("--only", choices=["stored", "projects", "window"], nargs="*",
+                        default=["stored", "projects", "window"])
+    parser.add_argument("--body", type=int, default=200, help="bytes of JSON in a queued task")
     parser.add_argument("--tasks", type=int, default=400_000, help="of a lifecycle run")
     parser.add_argument("--data", help="folder to make the data directories in")
     parser.add_argument("--json", default=str(ROOT / "bench/growth.json"))
@@ -213,9 +240,16 @@ def main() -> None:
     if o.what == "plot":
         return draw(json.loads(Path(o.json).read_text()), o.folder)
     folder = tempfile.mkdtemp(prefix="lycosa-growth-", dir=o.data)
+    known = Path(o.json)
+    measured = json.loads(known.read_text()) if known.exists() else {}
     try:
-        measured = {"stored": measure_stored(o.lycosa, folder, o.stored, o.tasks),
-                    "projects": measure_projects(o.lycosa, folder, o.projects, o.tasks // 4)}
+        if "stored" in o.only:
+            measured["stored"] = measure_stored(o.lycosa, folder, o.stored, o.tasks, o.body)
+        if "projects" in o.only:
+            measured["projects"] = measure_projects(o.lycosa, folder, o.projects, o.tasks // 4)
+        if "window" in o.only:
+            measured["window"] = measure_stored(o.lycosa, folder, o.windowed, o.tasks, o.body,
+                                                100_000)
     finally:
         for node in list(Node.running):
             node.kill()

@@ -25,6 +25,7 @@ struct project_options : server_options {
   std::string status, group, script_file, comments, retry_delay, crawl_config, body_file;
   double rate = 0, burst = 0, min_tick = 0;
   std::uint64_t queue_limit = 0;
+  std::uint64_t queue_window = 0;
   double retain_age = 0;
   std::uint64_t retain_count = 0;
 };
@@ -159,6 +160,7 @@ outcome<json> put_body(const project_options& o, const CLI::App& command, contex
   if (given("--burst")) body["burst"] = o.burst;
   if (given("--min-tick")) body["min_tick"] = o.min_tick;
   if (given("--queue-limit")) body["queue_limit"] = o.queue_limit;
+  if (given("--queue-window")) body["queue_window"] = o.queue_window;
   if (given("--retain-age")) body["retain_age"] = o.retain_age;
   if (given("--retain-count")) body["retain_count"] = o.retain_count;
   if (given("--script")) {
@@ -268,6 +270,10 @@ void add_project(CLI::App& app, context& ctx) {
                    R"(Seconds before each retry, e.g. '{"0":30,"":3600}')")
       ->type_name("JSON");
   put_command->add_option("--queue-limit", options->queue_limit, "Most tasks queued; 0 = default")
+      ->type_name("N");
+  put_command
+      ->add_option("--queue-window", options->queue_window,
+                   "About how many waiting tasks are kept in memory, the rest on disk; 0 = all")
       ->type_name("N");
   put_command
       ->add_option("--retain-age", options->retain_age,

@@ -95,6 +95,7 @@ result<project_record> apply_patch(project_record p, const project_patch& patch,
   if (patch.retry) p.retry = *patch.retry;
   if (patch.crawl_config) p.crawl_config = *patch.crawl_config;
   if (patch.queue_limit) p.queue_limit = *patch.queue_limit;
+  if (patch.queue_window) p.queue_window = *patch.queue_window;
   if (patch.retain_age) p.retain.age = *patch.retain_age;
   if (patch.retain_count) p.retain.count = *patch.retain_count;
   if (patch.info_md5)

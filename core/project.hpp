@@ -50,7 +50,9 @@ struct project_record {
   /// The script whose answer to `_on_get_info` is in force (core/messages/info_request.hpp).
   std::string info_md5;
   std::uint64_t queue_limit = 0; ///< queued + delayed + leased at most; 0 = scheduler.inqueue_limit
-  retention retain;              ///< of settled tasks
+  /// Waiting tasks kept in memory, about; the rest is read from disk in its turn. 0 = all.
+  std::uint64_t queue_window = 0;
+  retention retain; ///< of settled tasks
   wall_time updatetime{};
   bool deleting = false; ///< its tasks are being removed; it takes and gives nothing
 };
@@ -75,6 +77,7 @@ struct project_patch {
   std::optional<retry_policy> retry;
   std::optional<std::string> crawl_config;
   std::optional<std::uint64_t> queue_limit;
+  std::optional<std::uint64_t> queue_window;
   std::optional<usec> retain_age;
   std::optional<std::uint64_t> retain_count;
   /// Set with a script's answer to `_on_get_info`. No change of the project: updatetime, by which

@@ -59,6 +59,9 @@ struct queue_entry {
   queue_position position;
 };
 
+/// Whether the disk keeps a project's queue in the order in which it is handed out.
+enum class order_state : std::uint8_t { none, partly, complete };
+
 /// The order of tasks of one priority, and of those that wait for their moment.
 [[nodiscard]] inline bool due_before(const queue_entry& a, const queue_entry& b) {
   return std::tie(a.position.due, a.position.arrival, a.key)

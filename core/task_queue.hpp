@@ -81,6 +81,13 @@ public:
   /// `recovered`: it was queued before the node started, perhaps handed out.
   put_outcome put(task_key key, const queue_position& at, wall_time now, bool recovered = false);
 
+  /// Queues a task if it is unknown; false if it is not, or the queue is full. For what is read
+  /// from disk, which may tell of a task what is known already, and known better.
+  bool put_if_new(task_key key, const queue_position& at, wall_time now, bool recovered = false) {
+    return slots_.find(key) == slot_table::none
+           && add(key, at, now, recovered) == put_outcome::queued;
+  }
+
   /// A restart: the new priority and due replace the old, also when later. Arrival is kept, so
   /// restarting cannot push a task behind its peers; an unknown task is queued as by `put`.
   put_outcome reposition(task_key key, const queue_position& at, wall_time now);

@@ -92,6 +92,10 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
     auto n = read_count(m, "queue_limit");
     if (!n) return tl::unexpected<error>(n.error());
     p.queue_limit = *n;
+  } else if (m.key == "queue_window") {
+    auto n = read_count(m, "queue_window");
+    if (!n) return tl::unexpected<error>(n.error());
+    p.queue_window = *n;
   } else if (m.key == "retain_age") {
     auto t = read_duration(m, "retain_age");
     if (!t) return tl::unexpected<error>(t.error());
@@ -176,6 +180,8 @@ void append_project(std::string& b, const actors::project_view& v) {
   b += p.crawl_config.empty() ? "null" : p.crawl_config;
   append_key(b, "queue_limit");
   append_unsigned(b, p.queue_limit);
+  append_key(b, "queue_window");
+  append_unsigned(b, p.queue_window);
   append_key(b, "retain_age");
   append_seconds(b, p.retain.age);
   append_key(b, "retain_count");
@@ -190,6 +196,7 @@ void append_project(std::string& b, const actors::project_view& v) {
   number("ready", static_cast<std::int64_t>(v.ready));
   number("delayed", static_cast<std::int64_t>(v.delayed));
   number("processing", static_cast<std::int64_t>(v.processing));
+  number("on_disk", static_cast<std::int64_t>(v.on_disk));
   b += R"(,"counters":{)";
   number("active", v.counts.active);
   number("success", v.counts.success);

@@ -139,6 +139,7 @@ std::string encode_project(const project_record& p) {
   out.setBurst(p.burst);
   out.setMinTick(p.min_tick.count());
   out.setQueueLimit(p.queue_limit);
+  out.setQueueWindow(p.queue_window);
   out.setRetainAge(p.retain.age.count());
   out.setRetainCount(p.retain.count);
   out.setUpdateTime(count(p.updatetime));
@@ -178,6 +179,7 @@ result<project_record> decode_project(std::string_view bytes) {
     p.burst = in.getBurst();
     p.min_tick = usec{in.getMinTick()};
     p.queue_limit = in.getQueueLimit();
+    p.queue_window = in.getQueueWindow();
     p.retain = {usec{in.getRetainAge()}, in.getRetainCount()};
     p.updatetime = moment(in.getUpdateTime());
     p.name = view(in.getName());

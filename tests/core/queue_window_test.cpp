@@ -107,8 +107,7 @@ struct two_queues {
     auto found = std::move(asked->second);
     window.end_read(found, now.wall);
     for (const auto& e : found)
-      if (!touched.contains(e.key) && !memory.contains(e.key))
-        memory.put(e.key, e.position, now.wall);
+      if (!touched.contains(e.key)) memory.put_if_new(e.key, e.position, now.wall);
     asked.reset();
     touched.clear();
   }
