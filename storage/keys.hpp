@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/placement.hpp"
+#include "core/result.hpp"
 #include "core/task.hpp"
 #include "storage/store.hpp"
 
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 /// The bytes of keys and fixed-size values; storage/FORMAT.md is the description, this the code.
@@ -112,6 +114,28 @@ inline key_bytes<12> active_key(project_id p, std::uint64_t seq) {
   return k;
 }
 
+/// `queue`: project, priority (higher first), due, arrival, seq: the order in which the tasks of a
+/// project are handed out.
+inline key_bytes<32> queue_key(project_id p, const queue_position& at, std::uint64_t seq) {
+  constexpr auto sign = std::uint64_t{1} << 63;
+  key_bytes<32> k;
+  put_big(k.data(), static_cast<std::uint32_t>(p));
+  put_big(k.data() + 4, static_cast<std::uint32_t>(at.priority) ^ 0x7fffffffu);
+  put_big(k.data() + 8, static_cast<std::uint64_t>(at.due.time_since_epoch().count()) ^ sign);
+  put_big(k.data() + 16, at.arrival);
+  put_big(k.data() + 24, seq);
+  return k;
+}
+inline active_entry queue_entry(const void* key, std::uint16_t shard) {
+  constexpr auto sign = std::uint64_t{1} << 63;
+  const auto* b = static_cast<const std::byte*>(key);
+  const auto due = static_cast<std::int64_t>(get_big<std::uint64_t>(b + 8) ^ sign);
+  const auto priority = static_cast<std::int32_t>(get_big<std::uint32_t>(b + 4) ^ 0x7fffffffu);
+  return {project_id{get_big<std::uint32_t>(b)},
+          task_key{shard, get_big<std::uint64_t>(b + 24)},
+          {wall_time{usec{due}}, priority, get_big<std::uint64_t>(b + 16)}};
+}
+
 /// `settled`: project, status, seq.
 inline key_bytes<13> settled_key(project_id p, task_status s, std::uint64_t seq) {
   key_bytes<13> k;
@@ -207,6 +231,35 @@ struct active_value {
             get_little<std::uint64_t>(b + 8)};
   }
 };
+
+/// Value of `ordering`: how far `queue` has the ACTIVE tasks of a project.
+struct order_row {
+  enum class phase : std::uint8_t { building = 1, complete = 2, removing = 3 };
+  static constexpr std::size_t bytes = 9;
+
+  phase state = phase::building;
+  /// Tasks from here on are in. New ones have higher numbers, so that building, which goes down,
+  /// comes to its end however many come.
+  std::uint64_t from = 0;
+
+  /// Whether what becomes of a task is written to `queue` too.
+  [[nodiscard]] bool follows() const { return state != phase::removing; }
+  void write(std::byte* at) const {
+    *at = static_cast<std::byte>(state);
+    put_little(at + 1, from);
+  }
+  /// None when it is of another length, or in no state that there is.
+  static std::optional<order_row> read(std::span<const std::byte> b) {
+    if (b.size() != bytes || b[0] < std::byte{1} || b[0] > std::byte{3}) return std::nullopt;
+    return order_row{static_cast<phase>(b[0]), get_little<std::uint64_t>(b.data() + 1)};
+  }
+};
+
+/// What the reads of a queue in order say when there is none.
+inline tl::unexpected<error> not_in_order(project_id p) {
+  return fail(errc::conflict, "project " + std::to_string(static_cast<std::uint32_t>(p)),
+              "its queue is not, or not yet, kept in order");
+}
 
 /// Value of `counts`. Format 1 had no `last_settled`.
 struct counts_value {

@@ -113,6 +113,10 @@ public:
   /// Another name for a table, before `open_tables`.
   void name_table(std::size_t i, const char* table) { options_.tables[i] = table; }
 
+  /// Leaves out table `i` and those after it, which a file that is only read does not have; before
+  /// `open_tables`.
+  void omit_tables_from(std::size_t i) { options_.tables.resize(i); }
+
   /// Opens all tables; creates missing ones unless read-only.
   result<void> open_tables();
 

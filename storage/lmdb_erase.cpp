@@ -72,6 +72,8 @@ result<std::size_t> lmdb_txn::erase_listed(table t, project_id project, std::siz
     const auto* key = static_cast<const std::byte*>(k.mv_data);
     const auto status = queued ? task_status::active : static_cast<task_status>(key[4]);
     const auto seq = get_big<std::uint64_t>(key + (queued ? 4 : 5));
+    if (queued)
+      if (int gone = leave_queue(project, seq, v); gone != 0) return failure(gone);
     if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
     if (int gone = erase_task(seq, status, project); gone != 0) return failure(gone);
   }
@@ -110,8 +112,10 @@ result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) 
   }
   old_pages_ += 3 * erased;
   if (erased == limit) return erased;
-  for (auto t : {table::active, table::settled, table::counts_})
+  for (auto t : {table::active, table::settled, table::counts_, table::queue})
     if (int rc = sweep(t, project); rc != 0) return failure(rc);
+  if (order_of(project) != nullptr)
+    if (int rc = write_order(project, std::nullopt); rc != 0) return failure(rc);
   deltas_.erase(project);
   last_delta_ = {};
   changed_ = true;

@@ -3,8 +3,11 @@
 #include "storage/codec.hpp"
 #include "storage/disk_reserve.hpp"
 #include "storage/index_merge.hpp"
+#include "storage/keys.hpp"
 #include "storage/meta.hpp"
 #include "storage/store.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <atomic>
 #include <shared_mutex>
@@ -26,10 +29,24 @@ struct lmdb_shard_options {
   std::size_t index_buffer = 1'000'000;
 };
 
+/// The projects whose queues are kept in order, or are on the way there or back.
+using order_rows = boost::unordered_flat_map<project_id, order_row, std::hash<project_id>>;
+
 /// One shard in one LMDB environment. FORMAT.md describes every byte it writes.
 class lmdb_shard final : public shard_store {
 public:
-  enum table : std::size_t { meta, tasks, hashes, active, settled, results, counts_, log };
+  enum table : std::size_t {
+    meta,
+    tasks,
+    hashes,
+    active,
+    settled,
+    results,
+    counts_,
+    log,
+    queue,
+    ordering
+  };
 
   /// Opens or creates the environment; when writable, commits the next epoch before it returns.
   static result<std::unique_ptr<lmdb_shard>> open(lmdb_shard_options options,
@@ -44,6 +61,10 @@ public:
                                   std::string_view cursor, std::size_t limit) override;
   result<std::vector<active_entry>> scan_active(project_id project, std::optional<task_key> after,
                                                 std::size_t limit) override;
+  result<std::vector<active_entry>>
+  queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) override;
+  result<std::vector<active_entry>> scan_queue(project_id project, const active_entry& from,
+                                               std::size_t limit) override;
   result<status_counts> counts(project_id project) override;
   result<std::optional<result_entry>> get_result(const task_ref& ref) override;
   result<page<std::vector<result_entry>>> list_results(project_id project, std::string_view cursor,
@@ -66,6 +87,12 @@ public:
   /// What waits to be merged into `hashes`, as a snapshot's log has it.
   result<void> read_waiting(MDB_txn* txn, index_buffer& into) const;
 
+  /// The rows of `ordering`, as a snapshot has them. `corrupt` when one cannot be read.
+  result<order_rows> read_orders(MDB_txn* txn) const;
+  /// Whether `queue` and `ordering` are there: not in a directory of an older format that is only
+  /// read.
+  [[nodiscard]] bool has_queue() const { return has_queue_; }
+
   /// Numbers that every commit carries on; value of `meta` under "state".
   struct state {
     std::uint64_t lsn = 0;
@@ -87,6 +114,7 @@ private:
       : options_(std::move(options)), id_(options_.id), disk_(std::move(disk)) {}
   result<void> start();
   result<void> load_state(MDB_txn* txn);
+  result<void> check_in_order(MDB_txn* txn, project_id project) const;
   [[nodiscard]] merge_limits limits(MDB_txn* txn) const;
   [[nodiscard]] std::string_view name() const { return env_->name(); }
   [[nodiscard]] std::uint64_t page_limit(const lmdb::page_use& use) const;
@@ -99,9 +127,11 @@ private:
   // The writer's, kept between transactions for their memory.
   bool writing_ = false;
   bool old_index_ = false;
+  bool has_queue_ = true;
   std::uint64_t generation_ = 0; ///< of the environment, when `state_` was read
   state state_;
   merge_pace pace_;
+  order_rows orders_;
   task_encoder encoder_;
   std::vector<mutation> mutations_;
 

@@ -44,9 +44,12 @@ result<void> lmdb_shard::load_state(MDB_txn* txn) {
   index_buffer waiting;
   auto next = replay_index(txn, env_->table(log), name(), s->index_from, s->lsn, waiting);
   if (!next) return tl::unexpected(next.error());
+  auto orders = read_orders(txn);
+  if (!orders) return tl::unexpected(orders.error());
   // The round goes on where it was. From the first slice anew, runs that are shorter than a round
   // would never come to the last, and the log would grow with each.
   pace_ = {*next, 0};
+  orders_ = std::move(*orders);
   const std::unique_lock lock(waiting_mutex_);
   waiting_ = std::move(waiting);
   state_ = *s;
@@ -77,13 +80,13 @@ result<std::unique_ptr<lmdb_shard>> lmdb_shard::open(lmdb_shard_options options,
 }
 
 result<void> lmdb_shard::start() {
-  auto opened = lmdb::env::open(
-      {options_.dir,
-       options_.dir,
-       options_.map_size,
-       options_.sync,
-       options_.read_only,
-       {"meta", "tasks", "hashes", "active", "settled", "results", "counts", "log"}});
+  auto opened = lmdb::env::open({options_.dir,
+                                 options_.dir,
+                                 options_.map_size,
+                                 options_.sync,
+                                 options_.read_only,
+                                 {"meta", "tasks", "hashes", "active", "settled", "results",
+                                  "counts", "log", "queue", "ordering"}});
   if (!opened) return tl::unexpected(opened.error());
   env_ = std::move(*opened);
   if (!options_.create) {
@@ -104,6 +107,8 @@ result<void> lmdb_shard::start() {
   const bool older = !options_.create && id_.format < format_of_hashes;
   old_index_ = older && options_.read_only;
   if (old_index_) env_->name_table(hashes, "index");
+  has_queue_ = options_.create || !options_.read_only || id_.format >= format_of_queue;
+  if (!has_queue_) env_->omit_tables_from(queue);
   if (auto ok = env_->open_tables(); !ok) return ok;
   if (options_.read_only) {
     auto txn = env_->read();

@@ -127,16 +127,24 @@ result<std::optional<queue_position>> lmdb_txn::load(task_key key, record_batch&
 /// Puts the task where its status belongs.
 int lmdb_txn::place(const task_ref& ref, std::uint64_t seq, task_status status,
                     const queue_position& p) {
-  if (status == task_status::active)
+  if (status == task_status::active) {
+    // First: where it stood is what `active` still says.
+    if (int rc = enter_queue(ref.project, seq, p); rc != 0) return rc;
     return put(table::active, active_key(ref.project, seq), active_value::bytes, 0,
                [&](std::byte* at) { active_value::write(p, at); });
+  }
   return put(table::settled, settled_key(ref.project, status, seq), 0, 0, [](std::byte*) {});
 }
 
 int lmdb_txn::displace(const task_ref& ref, std::uint64_t seq, task_status status) {
-  return status == task_status::active
-             ? erase(table::active, active_key(ref.project, seq))
-             : erase(table::settled, settled_key(ref.project, status, seq));
+  if (status != task_status::active)
+    return erase(table::settled, settled_key(ref.project, status, seq));
+  const auto key = active_key(ref.project, seq);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  if (int rc = cursors_[table::active].seek(k, v, MDB_SET); rc != 0) return rc;
+  if (int rc = leave_queue(ref.project, seq, v); rc != 0) return rc;
+  return mdb_cursor_del(cursors_[table::active].get(), 0);
 }
 
 result<task_key> lmdb_txn::insert(const task_ref& ref, const task& record,
@@ -365,6 +373,7 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   if (int rc = mdb_txn_commit(end()); rc != 0) return failure(rc);
   store_.state_ = state_;
   store_.last_lsn_ = state_.lsn;
+  if (orders_) store_.orders_ = std::move(*orders_);
   keep_waiting(plan);
   return state_.lsn;
 }

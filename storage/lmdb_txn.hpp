@@ -26,6 +26,7 @@ public:
   result<std::size_t> erase_some(project_id project, std::size_t limit) override;
   result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
                                       std::size_t limit) override;
+  result<order_step> keep_in_order(project_id project, bool wanted, std::size_t limit) override;
   result<std::uint64_t> commit(commit_class kind) override;
 
 private:
@@ -53,6 +54,14 @@ private:
   int sweep(table t, project_id project);
   status_counts& delta(project_id project);
 
+  [[nodiscard]] const order_row* order_of(project_id project) const;
+  int enter_queue(project_id project, std::uint64_t seq, const queue_position& p);
+  int leave_queue(project_id project, std::uint64_t seq, const MDB_val& place,
+                  const key_bytes<32>* unless = nullptr);
+  int take_in(project_id project, order_row& row, std::size_t limit, std::size_t& looked);
+  int drop_queue(project_id project, std::size_t limit, std::size_t& looked, bool& empty);
+  int write_order(project_id project, const std::optional<order_row>& row);
+
   result<void> write_counts();
   int place_index(const merge_plan& plan);
   void keep_waiting(const merge_plan& plan);
@@ -63,16 +72,17 @@ private:
 
   lmdb_shard& store_;
   MDB_txn* txn_;
-  std::array<lmdb::cursor, 8> cursors_;
+  std::array<lmdb::cursor, 10> cursors_;
   lmdb_shard::state state_;
   std::vector<mutation>& mutations_;
   index_changes fresh_; // of the index, by this transaction
   task_refs unknown_;   // what `find` did not find: an insert need not look again
   std::map<project_id, status_counts> deltas_;
   std::pair<project_id, status_counts*> last_delta_{};
-  std::uint64_t new_bytes_ = 0; // records, results and log batches written
-  std::uint64_t old_pages_ = 0; // at most so many existing pages changed
-  bool changed_ = false;        // something that leaves no mutation
+  std::optional<order_rows> orders_; // as this transaction leaves them, when it changes any
+  std::uint64_t new_bytes_ = 0;      // records, results and log batches written
+  std::uint64_t old_pages_ = 0;      // at most so many existing pages changed
+  bool changed_ = false;             // something that leaves no mutation
   std::optional<error> failed_;
 };
 

@@ -4,6 +4,7 @@
 #include "storage/keys.hpp"
 #include "storage/lmdb_catalog.hpp"
 #include "storage/lmdb_shard.hpp"
+#include "storage/queue_check.hpp"
 
 #include <map>
 #include <set>
@@ -26,7 +27,9 @@ public:
       return {};
     }
     for (int rc : {look_at_tasks(), look_back(table::hashes), look_back(table::active),
-                   look_back(table::settled), look_at_results(), look_at_counts(), look_at_log()})
+                   look_back(table::settled),
+                   check_queues(s_, txn_, [this](const std::string& text) { problem(text); }),
+                   look_at_results(), look_at_counts(), look_at_log()})
       if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, s_.env().name());
     return {};
   }

@@ -25,9 +25,9 @@ struct check_report {
 };
 
 /// Reads everything and compares: every record decodes and has its index entry, its place in the
-/// queue or among the settled, and nothing else has one; counts, sequence numbers and the log
-/// agree; jobs can be run and their histories hang together. A directory that cannot be opened is a
-/// problem in the report; `not_found` is an error.
+/// queue or among the settled, and nothing else has one; queues kept in order are; counts, sequence
+/// numbers and the log agree; jobs can be run and their histories hang together. A directory that
+/// cannot be opened is a problem in the report; `not_found` is an error.
 result<check_report> check_data_dir(const std::string& dir);
 
 struct dir_stats {

@@ -3,6 +3,7 @@
 #include "storage/cursor_text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace lycosa::storage {
@@ -94,6 +95,7 @@ public:
     each(d_.results, s_.t_.results,
          [&](const memory_shard::ref_id& id) { d_.results[id] = std::nullopt; });
     changed_ = changed_ || erased > 0;
+    if (erased < limit && order_of(project) != nullptr) set_order(project, std::nullopt);
     return erased;
   }
 
@@ -114,7 +116,7 @@ public:
     if (sweep.excess > 0)
       for (auto it = s_.by_status_.lower_bound({project, task_status::success, 0});
            it != s_.by_status_.end() && std::get<0>(*it) == project; ++it)
-        if (const auto* entry = settled_at(*it)) oldest[std::get<2>(*it)] = entry;
+        if (const auto* entry = entry_at(*it)) oldest[std::get<2>(*it)] = entry;
     for (const auto& [seq, entry] : oldest) {
       if (out.erased >= std::min<std::uint64_t>(limit, sweep.excess)) break;
       erase(seq, *entry, wall_time::max());
@@ -128,12 +130,31 @@ public:
         if (out.erased >= limit || looked++ >= 4 * limit) break;
         out.status = std::get<1>(*it);
         out.after = std::get<2>(*it);
-        if (const auto* entry = settled_at(*it)) erase(out.after, *entry, sweep.older_than);
+        if (const auto* entry = entry_at(*it)) erase(out.after, *entry, sweep.older_than);
       }
       out.end = it == s_.by_status_.end() || std::get<0>(*it) != project;
     }
     changed_ = changed_ || out.erased > 0;
     return out;
+  }
+
+  result<order_step> keep_in_order(project_id project, bool wanted, std::size_t limit) override {
+    using phase = order_row::phase;
+    const std::shared_lock lock(s_.mutex_);
+    const auto* is = order_of(project);
+    if (is == nullptr ? !wanted : wanted && is->state == phase::complete)
+      return order_step{true, 0};
+    // The queue is in order here at all times; what takes its time on a disk is only counted off.
+    const bool on = is != nullptr && is->follows() == wanted;
+    order_row row{wanted ? phase::building : phase::removing, on ? is->from : d_.next_seq};
+    order_step step;
+    const auto seqs = newest_active(project, row.from, limit);
+    step.looked = std::min(limit, seqs.size());
+    step.done = seqs.size() <= limit;
+    if (step.looked > 0) row.from = seqs[step.looked - 1];
+    if (step.done) row = {phase::complete, 0};
+    set_order(project, step.done && !wanted ? std::nullopt : std::optional(row));
+    return step;
   }
 
   result<std::uint64_t> commit(commit_class) override {
@@ -156,12 +177,35 @@ private:
     return it == base.end() ? nullptr : &*it->second;
   }
   const memory_shard::stored*
-  settled_at(const std::tuple<project_id, task_status, std::uint64_t>& place) const {
+  entry_at(const std::tuple<project_id, task_status, std::uint64_t>& place) const {
     const auto* entry = look(d_.tasks, s_.t_.tasks, std::get<2>(place));
     return entry != nullptr && entry->status == std::get<1>(place) ? entry : nullptr;
   }
   const memory_shard::stored* task_at(task_key key) const {
     return key.shard() == s_.shard_ ? look(d_.tasks, s_.t_.tasks, key.seq()) : nullptr;
+  }
+  const order_row* order_of(project_id project) const {
+    return look(d_.orders, s_.t_.orders, project);
+  }
+  void set_order(project_id project, std::optional<order_row> row) {
+    d_.orders[project] = row;
+    changed_ = true;
+  }
+  /// ACTIVE tasks that came before `from`, the newest first, one more than `limit` at most.
+  std::vector<std::uint64_t> newest_active(project_id project, std::uint64_t from,
+                                           std::size_t limit) const {
+    std::set<std::uint64_t, std::greater<>> seqs;
+    const auto first = s_.by_status_.lower_bound({project, task_status::active, 0});
+    for (auto it = s_.by_status_.lower_bound({project, task_status::active, from});
+         it != first && seqs.size() <= limit;)
+      if (entry_at(*--it) != nullptr) seqs.insert(std::get<2>(*it));
+    for (auto it = d_.tasks.lower_bound(from); it != d_.tasks.begin();) {
+      const auto& [seq, now] = *--it;
+      if (now && now->project == project && now->status == task_status::active) seqs.insert(seq);
+    }
+    std::vector<std::uint64_t> out(seqs.begin(), seqs.end());
+    out.resize(std::min(out.size(), limit + 1));
+    return out;
   }
   static tl::unexpected<error> no_record(task_key key) {
     return fail(errc::not_found, "task", "no record under key " + std::to_string(key.value()));
@@ -196,13 +240,21 @@ void memory_shard::apply(tables& d) {
     }
   };
   for (auto& [seq, now] : d.tasks) {
-    if (auto it = t_.tasks.find(seq); it != t_.tasks.end())
-      by_status_.erase({it->second->project, it->second->status, seq});
-    if (now) by_status_.insert({now->project, now->status, seq});
+    if (auto it = t_.tasks.find(seq); it != t_.tasks.end()) {
+      const auto& was = *it->second;
+      by_status_.erase({was.project, was.status, seq});
+      if (was.status == task_status::active)
+        queue_.erase(queue_key(was.project, was.position, seq));
+    }
+    if (!now) continue;
+    by_status_.insert({now->project, now->status, seq});
+    if (now->status == task_status::active)
+      queue_.insert(queue_key(now->project, now->position, seq));
   }
   merge(t_.tasks, d.tasks);
   merge(t_.index, d.index);
   merge(t_.results, d.results);
+  merge(t_.orders, d.orders);
   for (const auto& [project, c] : d.counts) {
     add_counts(t_.counts[project], c);
   }

@@ -27,6 +27,10 @@ public:
                                   std::string_view cursor, std::size_t limit) override;
   result<std::vector<active_entry>> scan_active(project_id project, std::optional<task_key> after,
                                                 std::size_t limit) override;
+  result<std::vector<active_entry>>
+  queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) override;
+  result<std::vector<active_entry>> scan_queue(project_id project, const active_entry& from,
+                                               std::size_t limit) override;
   result<status_counts> counts(project_id project) override;
   result<std::optional<result_entry>> get_result(const task_ref& ref) override;
   result<page<std::vector<result_entry>>> list_results(project_id project, std::string_view cursor,
@@ -50,17 +54,20 @@ private:
     std::map<ref_id, std::optional<index_value>> index;
     std::map<std::uint64_t, std::optional<stored>> tasks;
     std::map<ref_id, std::optional<result_entry>> results;
+    std::map<project_id, std::optional<order_row>> orders;
     std::map<project_id, status_counts> counts; // of a transaction: differences
     std::uint64_t next_seq = 1;
     std::uint64_t lsn = 0;
   };
 
   void apply(tables& changes);
+  [[nodiscard]] bool in_order(project_id project) const;
 
   std::uint16_t shard_;
   mutable std::shared_mutex mutex_;
   tables t_;
   std::set<std::tuple<project_id, task_status, std::uint64_t>> by_status_;
+  std::set<key_bytes<32>> queue_; // the ACTIVE ones in order, of all projects
 };
 
 } // namespace lycosa::storage

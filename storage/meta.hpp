@@ -10,9 +10,11 @@
 namespace lycosa::storage {
 
 /// Version of the layout that this code writes. It reads this one; see FORMAT.md, "Versions".
-inline constexpr std::uint32_t format_version = 5;
+inline constexpr std::uint32_t format_version = 6;
 /// Before it, a shard's `index` was written in place and keyed by project first.
 inline constexpr std::uint32_t format_of_hashes = 5;
+/// Before it, no queue was kept in order: shards lack `queue` and `ordering`.
+inline constexpr std::uint32_t format_of_queue = 6;
 
 enum class env_kind : std::uint32_t { shard = 1, catalog = 2 };
 

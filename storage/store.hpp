@@ -51,6 +51,12 @@ struct active_entry {
   queue_position position;
 };
 
+/// One step towards a queue that is kept in order on disk, or no longer.
+struct order_step {
+  bool done = false;      ///< the state asked for is reached
+  std::size_t looked = 0; ///< tasks taken in, or entries taken out
+};
+
 /// A page of a listing; `next` is opaque, empty at the end.
 template <class T>
 struct page {
@@ -99,12 +105,19 @@ public:
   virtual result<void> put_result(const task_ref& ref, const result_entry& entry) = 0;
 
   /// Removes up to `limit` tasks and results of a project; returns how many. 0 = nothing is left.
+  /// With the tasks go their entries of a queue in order, and at the end the wish for it.
   virtual result<std::size_t> erase_some(project_id project, std::size_t limit) = 0;
 
   /// Removes up to `limit` settled tasks of a project, and looks at no more than four times as many
   /// by age. Their results stay.
   virtual result<sweep_outcome> erase_settled(project_id project, const settled_sweep& sweep,
                                               std::size_t limit) = 0;
+
+  /// Takes one step towards keeping the project's queue in order on disk (`wanted`) or no longer;
+  /// looks at no more than `limit` tasks. `done` at once, and without a change, when it is so
+  /// already. Tasks may come and go between the steps. Wanted again while it is being removed, it
+  /// is built anew; no longer wanted while it is being built, it is removed.
+  virtual result<order_step> keep_in_order(project_id project, bool wanted, std::size_t limit) = 0;
 
   /// Makes everything durable (storage.durability decides what that means) and returns the log
   /// sequence number. On `no_space` and `io_error` nothing of the transaction has happened.
@@ -148,6 +161,18 @@ public:
   /// Queue entries of one project in key order, starting after `after`; at most `limit`.
   virtual result<std::vector<active_entry>>
   scan_active(project_id project, std::optional<task_key> after, std::size_t limit) = 0;
+
+  /// The first entry of each priority of a queue that is kept in order, higher priorities first,
+  /// of those below `below` alone when it is given; at most `limit`. Its cost is that of the
+  /// priorities, not of the entries. `conflict` when the queue is not, or not yet, kept in order.
+  virtual result<std::vector<active_entry>>
+  queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) = 0;
+
+  /// Entries of the priority of `from`, in the order due, arrival, key, from its place on; at most
+  /// `limit`. `from` need not be there; of its key the place within this shard counts. `conflict`
+  /// as above.
+  virtual result<std::vector<active_entry>> scan_queue(project_id project, const active_entry& from,
+                                                       std::size_t limit) = 0;
 
   virtual result<status_counts> counts(project_id project) = 0;
 

@@ -43,6 +43,14 @@ public:
                                                          std::size_t n) override {
     return inner_->scan_active(p, a, n);
   }
+  result<std::vector<storage::active_entry>>
+  queue_heads(project_id p, std::optional<std::int32_t> below, std::size_t n) override {
+    return inner_->queue_heads(p, below, n);
+  }
+  result<std::vector<storage::active_entry>>
+  scan_queue(project_id p, const storage::active_entry& from, std::size_t n) override {
+    return inner_->scan_queue(p, from, n);
+  }
   result<status_counts> counts(project_id p) override { return inner_->counts(p); }
   result<std::optional<storage::result_entry>> get_result(const storage::task_ref& r) override {
     return inner_->get_result(r);
@@ -88,6 +96,9 @@ private:
     result<sweep_outcome> erase_settled(project_id p, const settled_sweep& sweep,
                                         std::size_t n) override {
       return inner_->erase_settled(p, sweep, n);
+    }
+    result<storage::order_step> keep_in_order(project_id p, bool wanted, std::size_t n) override {
+      return inner_->keep_in_order(p, wanted, n);
     }
     result<std::uint64_t> commit(storage::commit_class kind) override {
       if (store_.broken) return fail(errc::io_error, "disk", "input/output error");

@@ -2,11 +2,14 @@
 
 // The codec is the store's own; it is looked at here because its bytes are a promise.
 #include "storage/codec.hpp"
+#include "storage/keys.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 namespace lycosa::storage::test {
 
@@ -131,6 +134,51 @@ TEST(golden, a_project_of_format_1_decodes) {
   ASSERT_TRUE(got->retry);
   EXPECT_EQ(got->retry->table, p.retry->table);
   EXPECT_EQ(got->retry->otherwise, p.retry->otherwise);
+}
+
+TEST(golden, keys_of_a_queue_in_order_are_those_of_format_6) {
+  constexpr std::numeric_limits<std::int32_t> priority;
+  constexpr std::numeric_limits<std::int64_t> time;
+  // As they sort.
+  const std::vector<active_entry> entries{
+      {project_id{0x01020304}, task_key{5, 1}, {at(time.min()), priority.max(), 0}},
+      {project_id{0x01020304}, task_key{5, 2}, {at(1'700'000'000'000'000), 1, 0x1122334455667788}},
+      {project_id{0x01020304}, task_key{5, 3}, {at(-1), 0, 0}},
+      {project_id{0x01020304}, task_key{5, 4}, {at(0), 0, 0}},
+      {project_id{0x01020304}, task_key{5, 5}, {at(0), -1, 0}},
+      {project_id{0x01020304}, task_key{5, 6}, {at(time.max()), priority.min(), ~0ull}},
+      {project_id{0x01020305}, task_key{5, 0xffffffffffff}, {at(0), 0, 0}},
+  };
+  std::vector<std::byte> now;
+  for (const auto& e : entries) {
+    const auto key = queue_key(e.project, e.position, e.key.seq());
+    now.insert(now.end(), key.begin(), key.end());
+  }
+  const order_row row{order_row::phase::complete, 0x0102030405060708};
+  std::array<std::byte, order_row::bytes> value;
+  row.write(value.data());
+  now.insert(now.end(), value.begin(), value.end());
+  offer("queue-6.hex", now);
+  std::size_t size = 0;
+  const auto words = words_of("queue-6.hex", size);
+  const std::span stored(reinterpret_cast<const std::byte*>(words.data()), size);
+  EXPECT_TRUE(std::ranges::equal(now, stored));
+  ASSERT_EQ(size, entries.size() * 32 + order_row::bytes);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto got = queue_entry(stored.data() + i * 32, 5);
+    EXPECT_EQ(got.project, entries[i].project) << i;
+    EXPECT_EQ(got.key, entries[i].key) << i;
+    EXPECT_EQ(got.position.due, entries[i].position.due) << i;
+    EXPECT_EQ(got.position.priority, entries[i].position.priority) << i;
+    EXPECT_EQ(got.position.arrival, entries[i].position.arrival) << i;
+    if (i > 0) {
+      EXPECT_LT(std::memcmp(stored.data() + (i - 1) * 32, stored.data() + i * 32, 32), 0);
+    }
+  }
+  const auto got = order_row::read(stored.last(order_row::bytes));
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->state, row.state);
+  EXPECT_EQ(got->from, row.from);
 }
 
 TEST(golden, damaged_records_are_errors_and_nothing_worse) {

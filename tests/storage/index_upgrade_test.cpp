@@ -47,6 +47,8 @@ void make_older(const std::string& shard, std::uint32_t format) {
   }
   mdb_cursor_close(c);
   ASSERT_EQ(mdb_drop(env.txn(), hashes, 1), 0);
+  for (const auto* table : {"queue", "ordering"}) // not known then
+    ASSERT_EQ(mdb_drop(env.txn(), env.table(table), 1), 0);
   const auto meta = env.table("meta");
   env.put(meta, "state", env.get(meta, "state").substr(0, 24));
   env.put(meta, "format", number(format));
