@@ -203,8 +203,10 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
     out.error = "its stored record cannot be read";
     return {};
   }
-  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record,
-                              item.arrival, op.at);
+  // A task that waits keeps its turn among its peers, on disk as in memory.
+  const auto arrival = *stood ? (*stood)->arrival : item.arrival;
+  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record, arrival,
+                              op.at);
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
@@ -219,10 +221,12 @@ result<void> commit_group::import_one(storage::write_txn& txn, submit_op& op, st
   const storage::task_ref ref{op.facts->id, item.hash};
   storage::record_batch stored;
   const task* known = nullptr;
+  auto arrival = item.arrival;
   if (slot) {
-    if (auto stood = txn.load(slot->key, stored); stood)
-      known = &stored.items.front().record;
-    else if (stood.error().code != errc::corrupt)
+    auto stood = txn.load(slot->key, stored);
+    if (stood) known = &stored.items.front().record;
+    if (stood && *stood) arrival = (*stood)->arrival;
+    if (!stood && stood.error().code != errc::corrupt)
       return tl::unexpected(stood.error());
     if (known == nullptr) {
       out.error = "its stored record cannot be read";
@@ -233,7 +237,7 @@ result<void> commit_group::import_one(storage::write_txn& txn, submit_op& op, st
   out.what = verdict.outcome;
   out.reason = verdict.reason;
   if (verdict.outcome == accept_outcome::ignored) return {};
-  const auto d = apply_import(known, *item.record, item.arrival, op.at);
+  const auto d = apply_import(known, *item.record, arrival, op.at);
   out.position = d.position;
   out.queued = d.record.status == task_status::active;
   if (known == nullptr) {

@@ -99,6 +99,10 @@ private:
   [[nodiscard]] bool blocked() {
     return !window_.whole() && window_.blocks(queue_.first_ready(), now().wall);
   }
+  /// Queued before the node started, and so not handed out since when it waits on disk only.
+  [[nodiscard]] bool of_before(const queue_position& at) const {
+    return at.arrival < first_arrival_;
+  }
   void queue_up(task_key key, const queue_position& at, wall_time now);
   void move_in_queue(task_key key, const queue_position& at, wall_time now);
   void queue_again(task_key key, const queue_position& at, wall_time now);

@@ -28,11 +28,19 @@ void project_state::queue_up(task_key key, const queue_position& at, wall_time n
 }
 
 void project_state::move_in_queue(task_key key, const queue_position& at, wall_time now) {
-  if (window_.holds({key, at}) || queue_.contains(key)) queue_.reposition(key, at, now);
+  if (queue_.contains(key))
+    queue_.reposition(key, at, now);
+  else if (window_.holds({key, at}))
+    queue_.put_if_new(key, at, now, of_before(at));
 }
 
 void project_state::queue_again(task_key key, const queue_position& at, wall_time now) {
-  if (!queue_.requeue(key, at, now)) queue_up(key, at, now);
+  if (queue_.requeue(key, at, now)) return;
+  if (!of_before(at)) return queue_up(key, at, now);
+  // A report for a task that was restarted meanwhile leaves it its turn. It has been judged: by its
+  // arrival another report would be good too.
+  queue_.put_if_new(key, at, now);
+  queue_.pin(key);
 }
 
 void project_state::look_at_window(instant at) {
@@ -68,7 +76,7 @@ void project_state::read_on(window_op& op) {
     window_.end_read(op.entries, at.wall);
     for (const auto& e : op.entries)
       if (!touched_.contains(e.key))
-        queue_.put_if_new(e.key, e.position, at.wall, e.position.arrival < first_arrival_);
+        queue_.put_if_new(e.key, e.position, at.wall, of_before(e.position));
   }
   touched_.clear();
   settle_down();
@@ -106,6 +114,7 @@ void project_state::ordered(order_op& op) {
                             op.failure->text());
     o.not_before = now().mono + retry_after_failure;
   } else {
+    window_.dropped(0); // more of it may be dropped now
     o.is = !op.done ? order_state::partly : op.wanted ? order_state::complete : order_state::none;
   }
   order_as_wanted_ = false;

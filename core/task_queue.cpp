@@ -35,11 +35,10 @@ void set_state(queue_slot& s, queue_state state) {
   s.state_bits = static_cast<unsigned>(state) & 3U;
 }
 
-/// Priority and due, as stored; the arrival of an entry is for life.
+/// Priority and due; the arrival of an entry is for life.
 void move_to(queue_slot& s, const queue_position& at) {
   s.priority = at.priority;
   s.due = count(at.due);
-  s.moved = false;
 }
 
 } // namespace
@@ -79,7 +78,7 @@ put_outcome task_queue::put(task_key key, const queue_position& at, wall_time no
   }
   s.priority = std::max(s.priority, at.priority);
   s.due = std::min(s.due, count(at.due));
-  if (s.priority != at.priority || s.due != count(at.due)) s.moved = true;
+  if (s.priority != at.priority || s.due != count(at.due)) s.unlike = true;
   resort(i, now);
   return put_outcome::moved;
 }
@@ -204,7 +203,7 @@ bool task_queue::release(task_key key, usec delay, wall_time now) {
   auto& s = slots_[i];
   end_lease(i);
   s.lease = 0;
-  s.moved = true;
+  s.unlike = true;
   if (delay > usec::zero()) s.due = std::max(s.due, count(saturating_add(now, delay)));
   enqueue(i, now);
   return true;
@@ -278,10 +277,18 @@ bool task_queue::requeue(task_key key, const queue_position& at, wall_time now) 
   unlink(i);
   auto& s = slots_[i];
   move_to(s, at);
-  s.arrival = at.arrival; // a new turn: behind those who came meanwhile
+  s.unlike = s.arrival == at.arrival; // by its arrival alone it might pass for not handed out
+  s.arrival = at.arrival;             // a new turn: behind those who came meanwhile
   s.lease = 0;
   s.recovered = false;
   enqueue(i, now);
+  return true;
+}
+
+bool task_queue::pin(task_key key) {
+  const auto i = slots_.find(key);
+  if (i == none) return false;
+  slots_[i].unlike = true;
   return true;
 }
 
@@ -310,7 +317,7 @@ std::vector<queue_entry> task_queue::keep_first(std::size_t most, wall_time now,
   for (auto i = cut; i != order.end(); ++i) {
     const auto& s = slots_[*i];
     const auto key = task_key::from_value(s.key);
-    if (s.lease != 0 || s.moved != 0 || !stored(key)) continue;
+    if (s.lease != 0 || s.unlike != 0 || !stored(key)) continue;
     out.push_back(entry_of(s));
     unlink(*i);
     slots_.erase(*i);

@@ -153,14 +153,17 @@ public:
 
   // -- a queue that is longer than memory should hold ---------------------------------------------
 
+  /// Until it is queued again, `keep_first` keeps this task. False if unknown.
+  bool pin(task_key key);
+
   /// The first delayed task; none when nothing is delayed.
   [[nodiscard]] std::optional<queue_entry> first_delayed() const;
 
   /// Drops waiting tasks that come after the first `most`, in the order in which they would be
   /// handed out if nothing else happened: the ready in theirs, then the delayed by their moment.
   /// Kept all the same are tasks of which only this queue knows something: those whose last lease
-  /// still counts, those that were given back, and those for which `stored` says false. Returns
-  /// what was dropped, at its stored position. O(n).
+  /// still counts, those that were given back or pinned, and those for which `stored` says false.
+  /// Returns what was dropped, at its stored position. O(n).
   std::vector<queue_entry> keep_first(std::size_t most, wall_time now,
                                       const std::function<bool(task_key)>& stored);
 

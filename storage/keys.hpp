@@ -126,7 +126,7 @@ inline key_bytes<32> queue_key(project_id p, const queue_position& at, std::uint
   put_big(k.data() + 24, seq);
   return k;
 }
-inline active_entry queue_entry(const void* key, std::uint16_t shard) {
+inline active_entry queue_entry_of(const void* key, std::uint16_t shard) {
   constexpr auto sign = std::uint64_t{1} << 63;
   const auto* b = static_cast<const std::byte*>(key);
   const auto due = static_cast<std::int64_t>(get_big<std::uint64_t>(b + 8) ^ sign);

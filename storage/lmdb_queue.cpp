@@ -38,7 +38,7 @@ result<order_rows> lmdb_shard::read_orders(MDB_txn* txn) const {
 }
 
 /// By the snapshot, not by what the writer remembers: that is of another commit.
-result<void> lmdb_shard::check_in_order(MDB_txn* txn, project_id project) const {
+result<order_state> lmdb_shard::order_in(MDB_txn* txn, project_id project) const {
   const auto key = project_key(project);
   auto k = lmdb::val(key);
   MDB_val v{};
@@ -47,8 +47,21 @@ result<void> lmdb_shard::check_in_order(MDB_txn* txn, project_id project) const 
   const auto row = rc == 0 ? order_row::read(lmdb::bytes(v)) : std::nullopt;
   if (rc == 0 && !row)
     return fail(errc::corrupt, std::string(name()), "an entry of ordering cannot be read");
-  if (!row || row->state != order_row::phase::complete) return not_in_order(project);
+  if (!row) return order_state::none;
+  return row->state == order_row::phase::complete ? order_state::complete : order_state::partly;
+}
+
+result<void> lmdb_shard::check_in_order(MDB_txn* txn, project_id project) const {
+  auto state = order_in(txn, project);
+  if (!state) return tl::unexpected(state.error());
+  if (*state != order_state::complete) return not_in_order(project);
   return {};
+}
+
+result<order_state> lmdb_shard::order_of(project_id project) {
+  auto txn = env_->read();
+  if (!txn) return tl::unexpected(txn.error());
+  return order_in(txn->get(), project);
 }
 
 result<std::vector<active_entry>>
@@ -71,7 +84,7 @@ lmdb_shard::queue_heads(project_id project, std::optional<std::int32_t> below, s
     if (rc == MDB_NOTFOUND || (rc == 0 && !has_prefix(k, prefix))) break;
     if (rc != 0) return lmdb::failed(rc, name());
     if (k.mv_size != from.size()) return lmdb::failed(MDB_CORRUPTED, name());
-    out.push_back(queue_entry(k.mv_data, id_.shard));
+    out.push_back(queue_entry_of(k.mv_data, id_.shard));
     below = out.back().position.priority;
   }
   return out;
@@ -92,7 +105,7 @@ lmdb_shard::scan_queue(project_id project, const active_entry& from, std::size_t
   int rc = out.size() < limit ? c.seek(k, v, MDB_SET_RANGE) : MDB_NOTFOUND;
   for (; rc == 0 && has_prefix(k, prefix); rc = c.seek(k, v, MDB_NEXT)) {
     if (k.mv_size != first.size()) return lmdb::failed(MDB_CORRUPTED, name());
-    out.push_back(queue_entry(k.mv_data, id_.shard));
+    out.push_back(queue_entry_of(k.mv_data, id_.shard));
     if (out.size() == limit) return out;
   }
   if (rc != 0 && rc != MDB_NOTFOUND) return lmdb::failed(rc, name());

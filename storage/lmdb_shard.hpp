@@ -61,6 +61,7 @@ public:
                                   std::string_view cursor, std::size_t limit) override;
   result<std::vector<active_entry>> scan_active(project_id project, std::optional<task_key> after,
                                                 std::size_t limit) override;
+  result<order_state> order_of(project_id project) override;
   result<std::vector<active_entry>>
   queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) override;
   result<std::vector<active_entry>> scan_queue(project_id project, const active_entry& from,
@@ -114,6 +115,7 @@ private:
       : options_(std::move(options)), id_(options_.id), disk_(std::move(disk)) {}
   result<void> start();
   result<void> load_state(MDB_txn* txn);
+  result<order_state> order_in(MDB_txn* txn, project_id project) const;
   result<void> check_in_order(MDB_txn* txn, project_id project) const;
   [[nodiscard]] merge_limits limits(MDB_txn* txn) const;
   [[nodiscard]] std::string_view name() const { return env_->name(); }

@@ -10,6 +10,12 @@ bool memory_shard::in_order(project_id project) const {
   return row != t_.orders.end() && row->second->state == order_row::phase::complete;
 }
 
+result<order_state> memory_shard::order_of(project_id project) {
+  const std::shared_lock lock(mutex_);
+  if (in_order(project)) return order_state::complete;
+  return t_.orders.contains(project) ? order_state::partly : order_state::none;
+}
+
 result<std::vector<active_entry>> memory_shard::queue_heads(project_id project,
                                                             std::optional<std::int32_t> below,
                                                             std::size_t limit) {
@@ -21,7 +27,7 @@ result<std::vector<active_entry>> memory_shard::queue_heads(project_id project,
     const auto next = below ? *below - 1 : priority.max();
     const auto head = queue_.lower_bound(queue_key(project, {wall_time::min(), next, 0}, 0));
     if (head == queue_.end()) break;
-    const auto entry = queue_entry(head->data(), shard_);
+    const auto entry = queue_entry_of(head->data(), shard_);
     if (entry.project != project) break;
     out.push_back(entry);
     below = entry.position.priority;
@@ -36,7 +42,7 @@ memory_shard::scan_queue(project_id project, const active_entry& from, std::size
   std::vector<active_entry> out;
   auto it = queue_.lower_bound(queue_key(project, from.position, from.key.seq()));
   for (; it != queue_.end() && out.size() < limit; ++it) {
-    const auto entry = queue_entry(it->data(), shard_);
+    const auto entry = queue_entry_of(it->data(), shard_);
     if (entry.project != project || entry.position.priority != from.position.priority) break;
     out.push_back(entry);
   }

@@ -27,6 +27,7 @@ public:
                                   std::string_view cursor, std::size_t limit) override;
   result<std::vector<active_entry>> scan_active(project_id project, std::optional<task_key> after,
                                                 std::size_t limit) override;
+  result<order_state> order_of(project_id project) override;
   result<std::vector<active_entry>>
   queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) override;
   result<std::vector<active_entry>> scan_queue(project_id project, const active_entry& from,

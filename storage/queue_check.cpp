@@ -55,7 +55,7 @@ private:
         problem_("an entry of queue has a key of the wrong length");
         continue;
       }
-      const auto entry = queue_entry(k.mv_data, s_.id().shard);
+      const auto entry = queue_entry_of(k.mv_data, s_.id().shard);
       const auto seq = entry.key.seq();
       if (!rows_.contains(entry.project)) {
         if (foreign != entry.project)

@@ -162,6 +162,9 @@ public:
   virtual result<std::vector<active_entry>>
   scan_active(project_id project, std::optional<task_key> after, std::size_t limit) = 0;
 
+  /// How far the project's queue is kept in order.
+  virtual result<order_state> order_of(project_id project) = 0;
+
   /// The first entry of each priority of a queue that is kept in order, higher priorities first,
   /// of those below `below` alone when it is given; at most `limit`. Its cost is that of the
   /// priorities, not of the entries. `conflict` when the queue is not, or not yet, kept in order.

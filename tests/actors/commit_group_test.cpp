@@ -43,6 +43,7 @@ public:
                                                          std::size_t n) override {
     return inner_->scan_active(p, a, n);
   }
+  result<order_state> order_of(project_id p) override { return inner_->order_of(p); }
   result<std::vector<storage::active_entry>>
   queue_heads(project_id p, std::optional<std::int32_t> below, std::size_t n) override {
     return inner_->queue_heads(p, below, n);

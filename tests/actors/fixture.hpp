@@ -75,8 +75,10 @@ protected:
       r.time = time;
       if (i + 1 < shards) r.next = env.readers[i + 1];
       env.readers[i] = system->spawn(shard_reader, r);
-      env.epochs.insert(env.epochs.begin(), data->shards[i]->epoch());
+      // An opening of a directory would have counted it up.
+      env.epochs.insert(env.epochs.begin(), data->shards[i]->epoch() + starts);
     }
+    ++starts;
     dispatch = system->spawn(dispatcher, clock_ptr{time});
     env.dispatch = dispatch;
     catalog_handle = system->spawn(catalog, data->catalog.get(), clock_ptr{time});
@@ -282,6 +284,7 @@ protected:
   catalog_actor catalog_handle;
   supervisor_actor parent;
   std::uint64_t tickets = 0;
+  std::uint64_t starts = 0;
   std::vector<std::vector<memory>> kept; ///< what leased tasks point into
 };
 

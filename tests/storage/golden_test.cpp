@@ -165,7 +165,7 @@ TEST(golden, keys_of_a_queue_in_order_are_those_of_format_6) {
   EXPECT_TRUE(std::ranges::equal(now, stored));
   ASSERT_EQ(size, entries.size() * 32 + order_row::bytes);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto got = queue_entry(stored.data() + i * 32, 5);
+    const auto got = queue_entry_of(stored.data() + i * 32, 5);
     EXPECT_EQ(got.project, entries[i].project) << i;
     EXPECT_EQ(got.key, entries[i].key) << i;
     EXPECT_EQ(got.position.due, entries[i].position.due) << i;
