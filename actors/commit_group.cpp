@@ -205,8 +205,8 @@ result<void> commit_group::run_one(storage::write_txn& txn, submit_op& op, std::
   }
   // A task that waits keeps its turn among its peers, on disk as in memory.
   const auto arrival = *stood ? (*stood)->arrival : item.arrival;
-  const auto d = apply_submit(verdict.outcome, &stored.items.front().record, *item.record, arrival,
-                              op.at);
+  const auto d =
+      apply_submit(verdict.outcome, &stored.items.front().record, *item.record, arrival, op.at);
   if (auto ok = txn.update(ref, slot->key, slot->status, d.record, d.position); !ok) return ok;
   out.key = slot->key;
   out.position = d.position;
@@ -226,8 +226,7 @@ result<void> commit_group::import_one(storage::write_txn& txn, submit_op& op, st
     auto stood = txn.load(slot->key, stored);
     if (stood) known = &stored.items.front().record;
     if (stood && *stood) arrival = (*stood)->arrival;
-    if (!stood && stood.error().code != errc::corrupt)
-      return tl::unexpected(stood.error());
+    if (!stood && stood.error().code != errc::corrupt) return tl::unexpected(stood.error());
     if (known == nullptr) {
       out.error = "its stored record cannot be read";
       return {};

@@ -163,8 +163,8 @@ void project_state::remember_finished(const scan_op& op) {
 
 bool project_state::drained() const {
   return phase_ == phase::running && !draining_ && !loading() && dispatches(facts_->status)
-         && !facts_->script.empty() && !info_.blocks(now().mono) && nothing_queued() && incoming_ == 0
-         && held_reports_.empty() && !finishing_ && env_.inputs->load() == 0;
+         && !facts_->script.empty() && !info_.blocks(now().mono) && nothing_queued()
+         && incoming_ == 0 && held_reports_.empty() && !finishing_ && env_.inputs->load() == 0;
 }
 
 void project_state::finish_if_drained(instant at) {

@@ -31,9 +31,8 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
     // Commands on tasks that are queued already pass: they do not make the queue longer.
     const bool command = part->import || item.record.sched.force_update || item.record.sched.cancel;
     if (limit > 0 && !command && queued() + incoming_ >= limit) {
-      reject(item, "queue_limit: the project's queue holds "
-                       + std::to_string(queued() + incoming_) + " tasks, at its limit of "
-                       + std::to_string(limit));
+      reject(item, "queue_limit: the project's queue holds " + std::to_string(queued() + incoming_)
+                       + " tasks, at its limit of " + std::to_string(limit));
       refused_ += 1;
       continue;
     }
