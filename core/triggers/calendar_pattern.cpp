@@ -85,6 +85,12 @@ std::uint32_t calendar_pattern::days_of(year_month month) const {
 }
 
 void calendar_pattern::finish() {
+  const auto tidy = [](auto& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  };
+  tidy(years);
+  tidy(fractions);
   year_kinds_ = 0;
   std::uint32_t seen = 0;
   for (int y = 2000; y < 2400 && seen != 0x1fffff; ++y) {

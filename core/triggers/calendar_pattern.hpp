@@ -2,6 +2,7 @@
 
 #include "core/triggers/zone.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -11,13 +12,13 @@ namespace lycosa::trigger {
 /// The years first, first + step, … up to last.
 struct year_range {
   std::uint16_t first = 0, last = 0, step = 1;
-  friend bool operator==(const year_range&, const year_range&) = default;
+  friend auto operator<=>(const year_range&, const year_range&) = default;
 };
 
 /// The seconds of a minute start, start + step, … up to last, in microseconds.
 struct second_range {
   std::uint32_t start = 0, last = 0, step = 0;
-  friend bool operator==(const second_range&, const second_range&) = default;
+  friend auto operator<=>(const second_range&, const second_range&) = default;
 };
 
 /// Which local dates and times of day an expression names: sets of numbers as bits, so that a
@@ -53,7 +54,8 @@ public:
   static constexpr std::uint32_t all_days = 0xfffffffe;
   static constexpr std::uint64_t all_sixty = (std::uint64_t{1} << 60) - 1;
 
-  /// To be called once when the fields are set: finds out which kinds of year hold a match at all.
+  /// To be called once when the fields are set: finds out which kinds of year hold a match at all,
+  /// and sorts the lists, so that patterns that differ in their order of writing alone are equal.
   void finish();
 
   /// True when no date there can ever be matches, as 31 April. Decided by the calendar, which

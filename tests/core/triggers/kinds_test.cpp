@@ -222,5 +222,21 @@ TEST(canonical, says_the_same_in_its_shortest_form) {
   }
 }
 
+TEST(canonical, the_order_in_which_a_list_was_written_says_nothing) {
+  for (const auto& [one, other] : std::vector<std::pair<const char*, const char*>>{
+           {"oncalendar: 12,1:13,4:20,10.30,20", "oncalendar: 1,12:4,13:10.3,20"},
+           {"oncalendar: 2031,2029..2030-5,2-9,3", "oncalendar: 2029..2030,2031-2,5-3,9"},
+           {"oncalendar: Fri,Mon *-*~3,1", "oncalendar: Mon,Fri *-*~1,3"},
+           {"30,10 5,2 9,1 12,3 fri,mon", "10,30 2,5 1,9 3,12 mon,fri"},
+           {R"({"type":"cron","year":"2031,2029","second":"9,3"})",
+            R"({"type":"cron","year":"2029,2031","second":"3,9"})"}}) {
+    const auto a = parse_spec_text(one).value(), b = parse_spec_text(other).value();
+    EXPECT_EQ(compile(a).value(), compile(b).value()) << one;
+    EXPECT_EQ(compile(parse_spec_text(to_text(canonical(a).value())).value()).value(),
+              compile(a).value())
+        << one;
+  }
+}
+
 } // namespace
 } // namespace lycosa::trigger
