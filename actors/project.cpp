@@ -36,8 +36,7 @@ project_state::~project_state() {
   if (loading()) env_.loading->queues.fetch_sub(1);
 }
 
-// -- start
-// -----------------------------------------------------------------------------------------
+// -- start ----------------------------------------------------------------------------------------
 
 void project_state::load() {
   loading_shards_ = shards();
@@ -96,8 +95,7 @@ void project_state::loaded(scan_op_ptr op) {
   settle_down();
 }
 
-// -- what may run
-// ----------------------------------------------------------------------------------
+// -- what may run ---------------------------------------------------------------------------------
 
 std::string_view project_state::closed() const {
   if (phase_ == phase::deleting) return "the project is being deleted";
@@ -193,8 +191,7 @@ void project_state::change(facts_ptr facts) {
   settle_down();
 }
 
-// -- the end
-// ---------------------------------------------------------------------------------------
+// -- the end --------------------------------------------------------------------------------------
 
 void project_state::drop() {
   if (phase_ == phase::deleting) return;

@@ -122,8 +122,7 @@ result<std::size_t> lmdb_txn::erase_some(project_id project, std::size_t limit) 
   return erased;
 }
 
-// -- settled tasks that are not kept
-// ---------------------------------------------------------------
+// -- settled tasks that are not kept --------------------------------------------------------------
 
 /// The first settled task of a status that arrived after `after`.
 int lmdb_txn::next_settled(project_id project, task_status status, std::uint64_t after,
