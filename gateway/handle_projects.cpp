@@ -59,10 +59,18 @@ result<void> read_amount(const json_member& m, std::optional<double>& to) {
   return {};
 }
 
-result<std::uint64_t> read_count(const json_member& m, std::string field) {
+result<void> read_count(const json_member& m, std::optional<std::uint64_t>& to) {
   const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
-  if (!n || *n < 0) return wrong(std::move(field), "must be an integer, 0 or more");
-  return static_cast<std::uint64_t>(*n);
+  if (!n || *n < 0) return wrong(std::string{m.key}, "must be an integer, 0 or more");
+  to = static_cast<std::uint64_t>(*n);
+  return {};
+}
+
+result<void> read_duration(const json_member& m, std::optional<usec>& to) {
+  auto t = read_duration(m, std::string{m.key});
+  if (!t) return tl::unexpected<error>(t.error());
+  to = *t;
+  return {};
 }
 
 result<void> read_member(const outline& o, const json_member& m, const std::string& name,
@@ -73,14 +81,15 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
   if (m.key == "comments") return read_text(m, 64 * 1024, p.comments);
   if (m.key == "rate") return read_amount(m, p.rate);
   if (m.key == "burst") return read_amount(m, p.burst);
+  if (m.key == "min_tick") return read_duration(m, p.min_tick);
+  if (m.key == "queue_limit") return read_count(m, p.queue_limit);
+  if (m.key == "queue_window") return read_count(m, p.queue_window);
+  if (m.key == "retain_age") return read_duration(m, p.retain_age);
+  if (m.key == "retain_count") return read_count(m, p.retain_count);
   if (m.key == "retry_delay") return read_retry(o, m, p);
   if (m.key == "status") {
     if (m.is(json_kind::string)) p.status = parse_project_status(m.text);
     if (!p.status) return wrong("status", "must be TODO, STOP, CHECKING, DEBUG, RUNNING or PAUSED");
-  } else if (m.key == "min_tick") {
-    auto t = read_duration(m, "min_tick");
-    if (!t) return tl::unexpected<error>(t.error());
-    p.min_tick = *t;
   } else if (m.key == "crawl_config") {
     if (m.is(json_kind::null))
       p.crawl_config = "";
@@ -88,22 +97,6 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
       p.crawl_config = std::string{m.raw};
     else
       return wrong("crawl_config", "must be an object or null");
-  } else if (m.key == "queue_limit") {
-    auto n = read_count(m, "queue_limit");
-    if (!n) return tl::unexpected<error>(n.error());
-    p.queue_limit = *n;
-  } else if (m.key == "queue_window") {
-    auto n = read_count(m, "queue_window");
-    if (!n) return tl::unexpected<error>(n.error());
-    p.queue_window = *n;
-  } else if (m.key == "retain_age") {
-    auto t = read_duration(m, "retain_age");
-    if (!t) return tl::unexpected<error>(t.error());
-    p.retain_age = *t;
-  } else if (m.key == "retain_count") {
-    auto n = read_count(m, "retain_count");
-    if (!n) return tl::unexpected<error>(n.error());
-    p.retain_count = *n;
   } else if (m.key == "name" && m.text != name) {
     return wrong("name", "differs from the one in the address");
   }
