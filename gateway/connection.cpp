@@ -1,7 +1,9 @@
 #include "gateway/connection.hpp"
 
 #include "gateway/content_encoding.hpp"
+#include "gateway/deadline.hpp"
 #include "gateway/pending.hpp"
+#include "gateway/response_head.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -17,7 +19,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <ctime>
 
 namespace lycosa::gateway {
 namespace {
@@ -34,19 +35,6 @@ constexpr std::size_t read_ahead = 64 * 1024;
 constexpr std::size_t slice = 256 * 1024;  ///< written between looks at the clock
 constexpr std::size_t slowest = 64 * 1024; ///< bytes a second a client must move
 
-std::string date_now() {
-  const auto now = std::time(nullptr);
-  thread_local std::time_t shown = 0;
-  thread_local char text[32] = "";
-  if (now != shown) {
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    shown = now;
-  }
-  return text;
-}
-
 template <class Stream>
 class connection final : public session, public std::enable_shared_from_this<connection<Stream>> {
 public:
@@ -54,9 +42,12 @@ public:
              std::function<void(session*)> ended)
       : loop_(std::move(loop)), stream_(std::move(stream)), shared_(std::move(shared)),
         ended_(std::move(ended)), buffer_(shared_->config.max_header + read_ahead),
-        event_(*loop_, clock::time_point::max()), watchdog_(*loop_) {}
+        event_(*loop_, clock::time_point::max()) {}
 
   void start() {
+    deadline_ = std::make_shared<deadline>(*loop_, [weak = this->weak_from_this()] {
+      if (auto self = weak.lock()) self->cut();
+    });
     auto self = this->shared_from_this();
     asio::co_spawn(
         *loop_, [self] { return self->run(); }, asio::detached);
@@ -75,7 +66,7 @@ public:
   void cut() override {
     error_code ignored;
     socket().close(ignored);
-    watchdog_.cancel();
+    deadline_->cancel();
     notify();
   }
 
@@ -89,32 +80,10 @@ private:
       return stream_.next_layer();
   }
 
-  // -- time-outs -------------------------------------------------------------------------------
-  // One timer a connection: a deadline that moves later only moves a number.
-
-  void set_deadline(clock::time_point at) {
-    deadline_ = at;
-    if (watching_ && watched_ <= at) return;
-    watching_ = true;
-    watched_ = at;
-    watchdog_.expires_at(at);
-    watchdog_.async_wait([weak = this->weak_from_this(), at](error_code ec) {
-      auto self = weak.lock();
-      if (!self || (ec && self->watched_ != at)) return;
-      self->watching_ = false;
-      if (ec || self->deadline_ == clock::time_point::max()) return;
-      if (clock::now() >= self->deadline_)
-        self->cut();
-      else
-        self->set_deadline(self->deadline_);
-    });
-  }
-  void set_timeout(usec time) { set_deadline(clock::now() + time); }
-  void no_deadline() { deadline_ = clock::time_point::max(); }
   /// For moving bytes: later the more have been moved.
   void set_progress(clock::time_point start, std::size_t bytes) {
-    set_deadline(start + shared_->config.body_timeout
-                 + std::chrono::milliseconds{bytes / (slowest / 1000)});
+    deadline_->set(start + shared_->config.body_timeout
+                   + std::chrono::milliseconds{bytes / (slowest / 1000)});
   }
 
   void notify() { event_.cancel(); }
@@ -144,7 +113,7 @@ private:
     error_code ignored;
     socket().set_option(tcp::no_delay{true}, ignored);
     if constexpr (!std::is_same_v<Stream, tcp::socket>) {
-      set_timeout(shared_->config.header_timeout);
+      deadline_->set_in(shared_->config.header_timeout);
       auto [ec] = co_await stream_.async_handshake(asio::ssl::stream_base::server, awaitably);
       co_return !ec;
     }
@@ -157,7 +126,7 @@ private:
     if (!socket().is_open() || !linger_) co_return;
     error_code ignored;
     socket().shutdown(tcp::socket::shutdown_send, ignored);
-    set_timeout(std::min<usec>(shared_->config.body_timeout, std::chrono::seconds{10}));
+    deadline_->set_in(std::min<usec>(shared_->config.body_timeout, std::chrono::seconds{10}));
     while (reading_)
       co_await wait_event();
     auto left = 2 * shared_->config.max_body + slice;
@@ -191,7 +160,7 @@ private:
       if (read_error_) break;
       if (shared_->stopping) co_return false;
       idle_ = true;
-      set_timeout(shared_->config.idle_timeout);
+      deadline_->set_in(shared_->config.idle_timeout);
       if (!reading_) {
         auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaitably);
         buffer_.commit(n);
@@ -212,7 +181,7 @@ private:
     if (!co_await first_byte()) co_return false;
     while (reading_)
       co_await wait_event();
-    set_timeout(shared_->config.header_timeout);
+    deadline_->set_in(shared_->config.header_timeout);
     parser_type parser;
     parser.header_limit(static_cast<std::uint32_t>(shared_->config.max_header));
     parser.body_limit(shared_->config.max_body);
@@ -232,7 +201,7 @@ private:
     r.accept = std::string{head[http::field::accept]};
     r.last_event_id = std::string{head["Last-Event-ID"]};
     if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
-    no_deadline();
+    deadline_->lift();
     spdlog::debug("http: {} {} {} bytes", r.method, r.path, r.body->text.size());
 
     auto answer = co_await ask(std::move(r));
@@ -419,30 +388,13 @@ private:
   asio::awaitable<bool> write(response& r, bool head_only) {
     const bool parts = static_cast<bool>(r.next_part) || r.live;
     if (parts && !chunks_) keep_ = false;
-    std::string head;
-    head.reserve(256 + (r.body.size() < 16 * 1024 ? r.body.size() : 0));
-    head += "HTTP/1.1 ";
-    head += std::to_string(r.status);
-    head += ' ';
-    head += status_title(r.status);
-    head += "\r\nServer: lycosa\r\nDate: ";
-    head += date_now();
-    head += "\r\nContent-Type: ";
-    head += r.content_type;
-    if (!parts)
-      head += "\r\nContent-Length: " + std::to_string(r.body.size());
-    else if (chunks_)
-      head += "\r\nTransfer-Encoding: chunked";
-    for (const auto& [name, value] : r.headers)
-      head += "\r\n" + name + ": " + value;
-    head += keep_ ? (chunks_ ? "\r\n\r\n" : "\r\nConnection: keep-alive\r\n\r\n")
-                  : "\r\nConnection: close\r\n\r\n";
+    auto head = response_head(r, {keep_, chunks_, parts});
     const auto start = clock::now();
     std::size_t done = 0;
     if (head_only) co_return co_await write_all(head, start, done);
     if (r.live) co_return co_await write_live(*r.live, std::move(head));
     if (parts) co_return co_await write_parts(r, std::move(head), start);
-    if (r.body.size() < 16 * 1024) {
+    if (r.body.size() < short_body) {
       head += r.body;
       co_return co_await write_all(head, start, done);
     }
@@ -459,16 +411,8 @@ private:
       text.remove_prefix(n);
       done += n;
     }
-    no_deadline();
+    deadline_->lift();
     co_return true;
-  }
-
-  void add_chunk(std::string& out, std::string_view part) const {
-    char size[24];
-    std::snprintf(size, sizeof size, "%zx\r\n", part.size());
-    if (chunks_) out += size;
-    out += part;
-    if (chunks_) out += "\r\n";
   }
 
   /// Goes on until the client, the server or the body ends it. A client may take any time to read:
@@ -506,12 +450,11 @@ private:
         part = body.take();
       }
       if (!part || shared_->stopping) break;
-      add_chunk(out, *part);
+      append_part(out, *part, chunks_);
     }
     if (shared_->stopping) keep_ = false;
     if (!chunks_) co_return true;
-    const std::string_view end = "0\r\n\r\n";
-    const auto [ec, n] = co_await asio::async_write(stream_, asio::buffer(end), awaitably);
+    const auto [ec, n] = co_await asio::async_write(stream_, asio::buffer(last_chunk), awaitably);
     co_return !ec && !shared_->stopping; // nothing is owed: no goodbye to wait for
   }
 
@@ -521,7 +464,7 @@ private:
     std::string out = std::move(head);
     for (;;) {
       if (!part.empty()) {
-        add_chunk(out, part);
+        append_part(out, part, chunks_);
         if (!co_await write_all(out, start, done)) co_return false;
         out.clear();
       }
@@ -540,7 +483,7 @@ private:
       part = std::move(***next);
       if (part.empty()) break;
     }
-    if (chunks_) out += "0\r\n\r\n";
+    if (chunks_) out += last_chunk;
     co_return co_await write_all(out, start, done);
   }
 
@@ -549,18 +492,15 @@ private:
   std::shared_ptr<shared_state> shared_;
   std::function<void(session*)> ended_;
   beast::flat_buffer buffer_;
-  asio::steady_timer event_; ///< cancelled to say that something has changed
-  asio::steady_timer watchdog_;
-  clock::time_point deadline_ = clock::time_point::max();
-  clock::time_point watched_ = clock::time_point::max(); ///< what the timer is set to
-  bool watching_ = false;
-  bool idle_ = false;    ///< no request is being read or answered
-  bool keep_ = true;     ///< the connection goes on after the answer
-  bool chunks_ = true;   ///< the client understands chunks
-  bool linger_ = false;  ///< an answer was written that ends the connection
-  bool reading_ = false; ///< watch_client's read is open
-  bool live_ = false;    ///< a body without an end is being written
-  bool resting_ = false; ///< and there is nothing to write
+  asio::steady_timer event_;           ///< cancelled to say that something has changed
+  std::shared_ptr<deadline> deadline_; ///< of what the client has to do next
+  bool idle_ = false;                  ///< no request is being read or answered
+  bool keep_ = true;                   ///< the connection goes on after the answer
+  bool chunks_ = true;                 ///< the client understands chunks
+  bool linger_ = false;                ///< an answer was written that ends the connection
+  bool reading_ = false;               ///< watch_client's read is open
+  bool live_ = false;                  ///< a body without an end is being written
+  bool resting_ = false;               ///< and there is nothing to write
   error_code read_error_;
   std::shared_ptr<pending> pending_;
   std::function<void()> undelivered_; ///< of the last answer, until the client is heard again
