@@ -71,13 +71,14 @@ int list(const project_options& o, context& ctx) {
            {"BURST", true},
            {"READY", true},
            {"DELAYED", true},
+           {"ON DISK", true},
            {"PROCESSING", true},
            {"PAUSED"}}};
   for (const auto& p : projects)
     if (p.is_object())
       t.add({cell(p, "name"), cell(p, "status"), cell(p, "group"), cell(p, "rate"),
-             cell(p, "burst"), cell(p, "ready"), cell(p, "delayed"), cell(p, "processing"),
-             cell(p, "paused")});
+             cell(p, "burst"), cell(p, "ready"), cell(p, "delayed"), cell(p, "on_disk"),
+             cell(p, "processing"), cell(p, "paused")});
   if (t.empty())
     ctx.out << "no projects; make one: lycosa project put NAME --status RUNNING\n" << std::flush;
   else

@@ -18,6 +18,8 @@ void show_size(service& s, const request&, const exchange_ptr& x) {
           append_unsigned(each, v.delayed);
           each += ",\"processing\":";
           append_unsigned(each, v.processing);
+          each += ",\"on_disk\":";
+          append_unsigned(each, v.on_disk);
           each += '}';
         }
         return json("{\"size\":" + std::to_string(size) + ",\"projects\":" + each + "}}");

@@ -167,14 +167,15 @@ TEST(project, rm_needs_a_yes_when_nobody_can_be_asked) {
 TEST(project, ls_prints_an_aligned_table) {
   fake_node node{[](const request&) {
     return response{200, R"([{"name":"a","status":"RUNNING","rate":1.5,"burst":10,"ready":1234567,
-                             "delayed":0,"processing":2,"paused":false,"group":""},
+                             "delayed":0,"on_disk":99,"processing":2,"paused":false,"group":""},
                             {"name":"long-name","status":"STOP"}])"};
   }};
   auto r = run_cli({"project", "ls", "--server", node.url()});
-  EXPECT_EQ(r.out,
-            "NAME       STATUS   GROUP  RATE  BURST      READY  DELAYED  PROCESSING  PAUSED\n"
-            "a          RUNNING  -       1.5     10  1,234,567        0           2  no\n"
-            "long-name  STOP     -         -      -          -        -           -  -\n");
+  EXPECT_EQ(
+      r.out,
+      "NAME       STATUS   GROUP  RATE  BURST      READY  DELAYED  ON DISK  PROCESSING  PAUSED\n"
+      "a          RUNNING  -       1.5     10  1,234,567        0       99           2  no\n"
+      "long-name  STOP     -         -      -          -        -        -           -  -\n");
 }
 
 TEST(task, show_cannot_be_made_to_steer_the_terminal) {
