@@ -14,9 +14,6 @@ constexpr std::size_t scan_page = 16384; ///< queue entries read at once at star
 /// sweep takes larger slices, so that the excess does not grow without end.
 constexpr std::size_t erase_slice_size = 500, largest_erase_slice = 4000;
 constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other messages get a turn
-/// Longest wait in one piece: the wall clock may be set while we wait for a calendar moment.
-constexpr usec longest_wait = std::chrono::minutes{1};
-constexpr usec retry_after_failure = std::chrono::seconds{1};
 
 } // namespace
 
@@ -119,9 +116,9 @@ std::string_view project_state::closed() const {
   return {};
 }
 
-bool project_state::can_give(mono_time at) {
+bool project_state::can_give(instant at) {
   if (!outbox_.empty() && phase_ == phase::running && !draining_) return true;
-  return closed().empty() && queue_.ready() > 0 && bucket_.available(at) >= 1 && !blocked();
+  return closed().empty() && queue_.ready() > 0 && bucket_.available(at.mono) >= 1 && !blocked(at);
 }
 
 std::uint64_t project_state::next_arrival(wall_time at) {
@@ -140,21 +137,15 @@ void project_state::settle_down() {
   look_at_order(at);
   look_at_window(at);
   finish_if_drained(at);
-  if (!hungry_ && can_give(at.mono)) {
+  if (!hungry_ && can_give(at)) {
     hungry_ = true;
     self_->send(env_.dispatch, hungry_atom_v, facts_->id, project_actor{self_});
   }
   auto next = mono_time::max();
-  if (const auto due = queue_.next_due())
-    next = std::min(next, at.mono + std::clamp<usec>(*due - at.wall, usec{0}, longest_wait));
-  if (const auto due = window_.next_due(); due && !window_.reading())
-    next = std::min(next, at.mono + std::clamp<usec>(*due - at.wall, usec{0}, longest_wait));
-  if (read_again_) next = std::min(next, *read_again_);
-  if (!order_as_wanted_)
-    for (const auto& o : orders_)
-      if (!o.out && o.not_before > at.mono) next = std::min(next, o.not_before);
+  if (const auto due = queue_.next_due()) next = std::min(next, look_at(*due, at));
+  if (const auto look = next_look_at_window(at)) next = std::min(next, *look);
   if (const auto deadline = queue_.next_deadline()) next = std::min(next, *deadline);
-  if (!hungry_ && queue_.ready() > 0 && closed().empty() && !blocked())
+  if (!hungry_ && queue_.ready() > 0 && closed().empty() && !blocked(at))
     if (const auto token = bucket_.next_token_at(at.mono)) next = std::min(next, *token);
   if (const auto change = pause_.next_change()) next = std::min(next, *change);
   if (const auto message = next_message(at)) next = std::min(next, *message);

@@ -21,7 +21,7 @@ void project_state::hand_out(const grant_ptr& g) {
   std::vector<load_op_ptr> loads(shards());
   for (std::uint32_t i = 0; i < n; ++i) {
     // A better one is on its way from the disk.
-    if (window_.blocks(queue_.first_ready(), at.wall)) break;
+    if (blocked(at)) break;
     const auto lease = queue_.lease(at, env_.processing_timeout, consumer);
     if (!lease) break; // cannot be: ready() said there is one
     touch(lease->key);
@@ -41,7 +41,7 @@ void project_state::hand_out(const grant_ptr& g) {
   g->tasks.resize(g->tokens.size());
   for (const auto& m : g->messages)
     g->handed_over.push_back(hand_over(m));
-  g->more = can_give(at.mono);
+  g->more = can_give(at);
   hungry_ = g->more;
   // First this, then the loads: the dispatcher must know of a grant's bodies before they come.
   self_->send(env_.dispatch, granted_atom_v, g);

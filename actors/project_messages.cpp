@@ -78,8 +78,7 @@ std::optional<mono_time> project_state::next_message(instant at) const {
   const auto sooner = [&](std::optional<mono_time> t) {
     if (t && (!next || *t < *next)) next = t;
   };
-  if (const auto tick = ticks_.next())
-    sooner(at.mono + std::clamp<usec>(*tick - at.wall, usec{0}, std::chrono::minutes{1}));
+  if (const auto tick = ticks_.next()) sooner(look_at(*tick, at));
   if (const auto finish = drain_.next()) sooner(finish);
   // Whoever still has tasks for us does not tell when that ends.
   if (drain_.armed() && env_.inputs->load() > 0 && nothing_queued())
@@ -162,9 +161,9 @@ void project_state::remember_finished(const scan_op& op) {
 }
 
 bool project_state::drained() const {
-  return phase_ == phase::running && !draining_ && !loading() && dispatches(facts_->status)
-         && !facts_->script.empty() && !info_.blocks(now().mono) && nothing_queued()
-         && incoming_ == 0 && held_reports_.empty() && !finishing_ && env_.inputs->load() == 0;
+  return at_work() && dispatches(facts_->status) && !facts_->script.empty()
+         && !info_.blocks(now().mono) && nothing_queued() && incoming_ == 0 && held_reports_.empty()
+         && !finishing_ && env_.inputs->load() == 0;
 }
 
 void project_state::finish_if_drained(instant at) {

@@ -56,8 +56,7 @@ void project_state::report(report_part_ptr part, std::uint32_t from) {
         continue;
       }
       const auto verdict = queue_.judge(token.key, token, epoch_of(token.key));
-      if (verdict == lease_verdict::ok
-          || (verdict == lease_verdict::unknown && may_be_on_disk(token.key)))
+      if (may_settle(verdict, token.key))
         add_report(ops, part, item, token.key, at);
       else
         reject(*part, item, stale);
@@ -91,8 +90,7 @@ void project_state::found(find_op& op) {
     } else {
       const auto key = op.slots[i]->key;
       const auto verdict = queue_.judge(key, std::nullopt, epoch_of(key));
-      if (verdict == lease_verdict::ok
-          || (verdict == lease_verdict::unknown && may_be_on_disk(key)))
+      if (may_settle(verdict, key))
         add_report(ops, op.part, item, key, at);
       else
         reject(part, item, why_not(verdict));

@@ -9,6 +9,7 @@
 #include "core/task_queue.hpp"
 #include "core/token_bucket.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <unordered_set>
@@ -18,6 +19,8 @@ namespace lycosa::actors {
 
 /// What `closed` says during an automatic pause; `describe` tells more.
 constexpr std::string_view paused_by_failures = "paused: its last crawls all failed";
+/// Until what the disk refused is tried again.
+constexpr usec retry_after_failure = std::chrono::seconds{1};
 
 /// The state of a PROJECT and its handlers. Internal to the project actor; split over
 /// project_submit.cpp, project_report.cpp, project_lease.cpp, project_messages.cpp (what goes past
@@ -85,7 +88,16 @@ private:
   }
   /// Why nothing may be handed out, whatever the queue holds; empty = something may.
   [[nodiscard]] std::string_view closed() const;
-  [[nodiscard]] bool can_give(mono_time at);
+  [[nodiscard]] bool can_give(instant at);
+  /// When to look at a calendar moment: in pieces, since the clock may be set while we wait.
+  [[nodiscard]] static mono_time look_at(wall_time moment, instant at) {
+    constexpr usec longest = std::chrono::minutes{1};
+    return at.mono + std::clamp(moment - at.wall, usec{0}, longest);
+  }
+  /// The queue is known, and nothing ends.
+  [[nodiscard]] bool at_work() const {
+    return phase_ == phase::running && !draining_ && !loading();
+  }
   [[nodiscard]] std::uint64_t next_arrival(wall_time at);
 
   // project_window.cpp
@@ -96,8 +108,14 @@ private:
   /// Tasks queued, in memory and on disk.
   [[nodiscard]] std::uint64_t queued() const;
   [[nodiscard]] bool nothing_queued() const { return queue_.empty() && window_.whole(); }
-  [[nodiscard]] bool blocked() {
-    return !window_.whole() && window_.blocks(queue_.first_ready(), now().wall);
+  /// A better task than the first in memory is on disk.
+  [[nodiscard]] bool blocked(instant at) {
+    return !window_.whole() && window_.blocks(queue_.first_ready(), at.wall);
+  }
+  /// Whether a report may be right for all that memory knows of the task.
+  [[nodiscard]] bool may_settle(lease_verdict verdict, task_key key) const {
+    return verdict == lease_verdict::ok
+           || (verdict == lease_verdict::unknown && may_be_on_disk(key));
   }
   /// Queued before the node started, and so not handed out since when it waits on disk only.
   [[nodiscard]] bool of_before(const queue_position& at) const {
@@ -108,6 +126,7 @@ private:
   void queue_again(task_key key, const queue_position& at, wall_time now);
   void look_at_window(instant at);
   void look_at_order(instant at);
+  [[nodiscard]] std::optional<mono_time> next_look_at_window(instant at) const;
 
   // project_counters.cpp
   void counted(const counter_delta& delta, wall_time at);
@@ -142,9 +161,7 @@ private:
   }
   void op_back();
   void erase_slice(std::uint16_t shard);
-  [[nodiscard]] bool may_sweep() const {
-    return facts_->retain.bounded() && phase_ == phase::running && !draining_ && !loading();
-  }
+  [[nodiscard]] bool may_sweep() const { return facts_->retain.bounded() && at_work(); }
   void look_at_retention(instant at);
   void swept(const erase_op& op);
   /// The operation that takes items of `part` to a shard, made when the first one needs it.

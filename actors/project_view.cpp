@@ -30,7 +30,7 @@ void project_state::describe(project_query& query) {
         view.next_at = at.wall + (*change - at.mono);
         if (why == paused_by_failures) view.gate = pause_text(*view.next_at);
       }
-  } else if (blocked()) {
+  } else if (blocked(at)) {
     view.gate = "its next tasks are being read from disk";
   } else if (queue_.ready() > 0) {
     if (bucket_.available(at.mono) < 1) {

@@ -8,7 +8,6 @@ namespace lycosa::actors {
 namespace {
 
 constexpr std::size_t order_slice = 2000; ///< tasks a commit puts in order, where others wait
-constexpr usec retry_after_failure = std::chrono::seconds{1};
 
 } // namespace
 
@@ -44,7 +43,7 @@ void project_state::queue_again(task_key key, const queue_position& at, wall_tim
 }
 
 void project_state::look_at_window(instant at) {
-  if (loading() || draining_ || phase_ != phase::running) return;
+  if (!at_work()) return;
   if (window_.too_many(queue_.waiting())) {
     const auto stored = [&](task_key key) {
       return orders_[key.shard()].is == order_state::complete;
@@ -84,7 +83,7 @@ void project_state::read_on(window_op& op) {
 
 /// Brings the shards to keep the queue in order if it has a window, else no longer.
 void project_state::look_at_order(instant at) {
-  if (order_as_wanted_ || loading() || draining_ || phase_ != phase::running) return;
+  if (order_as_wanted_ || !at_work()) return;
   const bool wanted = facts_->queue_window > 0;
   // What is on disk only must be in memory before the order goes.
   if (!wanted && !window_.whole()) return;
@@ -104,6 +103,19 @@ void project_state::look_at_order(instant at) {
     ops_out_ += 1;
     self_->send(env_.writers[s], std::move(op), project_actor{self_});
   }
+}
+
+/// Only while the looks above do something: a moment that has passed would be armed for again and
+/// again.
+std::optional<mono_time> project_state::next_look_at_window(instant at) const {
+  if (!at_work()) return std::nullopt;
+  auto next = read_again_;
+  if (const auto due = window_.next_due(); due && !next && !window_.reading())
+    next = look_at(*due, at);
+  if (order_as_wanted_) return next;
+  for (const auto& o : orders_)
+    if (!o.out && o.not_before > at.mono && (!next || o.not_before < *next)) next = o.not_before;
+  return next;
 }
 
 void project_state::ordered(order_op& op) {

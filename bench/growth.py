@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How rate, memory, latency and restart change with what is stored and with the number of projects.
+"""How rate, memory, latency and restart grow with what is stored, and rate with the projects.
 
     bench/growth.py measure --stored 1e4,1e5,1e6,5e6 --projects 1,10,100,1000 --json growth.json
     bench/growth.py measure --only window --windowed 1e6,1e7,1e8 --body 0
@@ -8,7 +8,8 @@
 `measure` serves a node on a temporary directory (--data names a folder to make it in), fills it step
 by step with queued tasks, and at each step runs `lycosa bench lifecycle` and `latency` and kills and
 restarts the node; `window` does the same with a project that keeps 100,000 of its waiting tasks in
-memory. What is measured replaces its part of the JSON file only. `plot` draws what was measured, one SVG a curve.
+memory. What is measured replaces its part of the JSON file only. `plot` draws what was measured, one
+SVG a curve.
 """
 
 import argparse
@@ -201,7 +202,8 @@ def draw(measured: dict, folder: Path) -> None:
                             0.6 * stored[0]["rate"]),
         "growth-memory": plot("Memory a queued task", "tasks queued", "bytes",
                               [(r["stored"], r["bytes"] / r["stored"]) for r in queued], 64),
-        "growth-restart": plot("kill -9 to the first lease; with a window dotted", "tasks queued", "seconds",
+        "growth-restart": plot("kill -9 to the first lease; with a window dotted", "tasks queued",
+                               "seconds",
                                [(r["stored"], r["first_lease"]) for r in filled
                                 if "first_lease" in r], 2,
                                [(r["stored"], r["first_lease"]) for r in window]),

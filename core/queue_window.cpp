@@ -43,7 +43,8 @@ std::optional<queue_window::read> queue_window::begin_read(const task_queue& mem
   const auto ready = order_.first_ready();
   const auto head = ready ? ready : order_.first_delayed();
   const auto room = limit_ > memory.waiting() ? limit_ - memory.waiting() : 0;
-  read_limit_ = std::clamp(limit_ == 0 ? most_read : room, least_read, most_read);
+  // No more than fits: what is too much would be dropped again.
+  read_limit_ = limit_ == 0 ? most_read : std::clamp(room, std::min(least_read, limit_), most_read);
   reading_ = stream_of(*head);
   return read{heads_.at(*reading_), read_limit_ + 1};
 }

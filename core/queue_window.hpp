@@ -85,7 +85,7 @@ private:
   void set_head(const queue_entry& e, wall_time now);
   void end(const stream& s);
 
-  /// Fewest to read at once: a page or two of the table.
+  /// Fewest to read at once, a page or two of the table, unless the window is smaller; and most.
   static constexpr std::size_t least_read = 256, most_read = 16384;
 
   std::size_t limit_ = 0;

@@ -17,8 +17,8 @@ struct queue_slot {
   std::uint64_t key = 0;
   std::int64_t due = 0; ///< µs since the epoch
   std::uint64_t arrival : 63 = 0;
-  std::uint64_t unlike : 1 =
-      0; ///< read from disk anew it would not be the same, e.g. was given back
+  /// Read from disk anew it would not be the same, since it was given back.
+  std::uint64_t unlike : 1 = 0;
   std::int32_t priority = 0;
   std::uint32_t lease = 0;      ///< number of the last lease that still counts; 0 = none
   std::uint32_t next = 0;       ///< in its hash bucket, or in its chunk's list of free slots

@@ -35,10 +35,10 @@ struct Project {
 
   retainAge @16 :Int64;
   retainCount @17 :UInt64;
+  # Settled tasks are kept so many microseconds, and about so many of them; 0 = without bound.
 
   queueWindow @18 :UInt64;
   # Waiting tasks kept in memory, about; 0 = all.
-  # Settled tasks are kept so many microseconds, and about so many of them; 0 = without bound.
 }
 
 struct RetryPolicy {

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,6 +126,13 @@ inline key_bytes<32> queue_key(project_id p, const queue_position& at, std::uint
   put_big(k.data() + 16, at.arrival);
   put_big(k.data() + 24, seq);
   return k;
+}
+/// Before all entries of priorities below `below`, or of all; none = there are no lower ones.
+inline std::optional<key_bytes<32>> queue_key_below(project_id p,
+                                                    std::optional<std::int32_t> below) {
+  constexpr std::numeric_limits<std::int32_t> priority;
+  if (below == priority.min()) return std::nullopt;
+  return queue_key(p, {wall_time::min(), below ? *below - 1 : priority.max(), 0}, 0);
 }
 inline active_entry queue_entry_of(const void* key, std::uint16_t shard) {
   constexpr auto sign = std::uint64_t{1} << 63;

@@ -1,7 +1,6 @@
 #include "storage/lmdb_txn.hpp"
 
 #include <cstring>
-#include <limits>
 
 /// The queues of projects that keep them in order on disk: table `queue`, and `ordering`, which
 /// says for whom it is kept. An entry follows from the one of `active`; both change in one commit.
@@ -51,10 +50,12 @@ result<order_state> lmdb_shard::order_in(MDB_txn* txn, project_id project) const
   return row->state == order_row::phase::complete ? order_state::complete : order_state::partly;
 }
 
-result<void> lmdb_shard::check_in_order(MDB_txn* txn, project_id project) const {
+/// Of a project whose queue is in order, else the error that says so.
+result<void> lmdb_shard::open_queue(MDB_txn* txn, project_id project, lmdb::cursor& c) const {
   auto state = order_in(txn, project);
   if (!state) return tl::unexpected(state.error());
   if (*state != order_state::complete) return not_in_order(project);
+  if (int rc = c.open(txn, env_->table(queue)); rc != 0) return lmdb::failed(rc, name());
   return {};
 }
 
@@ -68,22 +69,19 @@ result<std::vector<active_entry>>
 lmdb_shard::queue_heads(project_id project, std::optional<std::int32_t> below, std::size_t limit) {
   auto txn = env_->read();
   if (!txn) return tl::unexpected(txn.error());
-  if (auto ok = check_in_order(txn->get(), project); !ok) return tl::unexpected(ok.error());
-  std::vector<active_entry> out;
   lmdb::cursor c;
-  if (int rc = c.open(txn->get(), env_->table(queue)); rc != 0) return lmdb::failed(rc, name());
+  if (auto ok = open_queue(txn->get(), project, c); !ok) return tl::unexpected(ok.error());
+  std::vector<active_entry> out;
   const auto prefix = project_key(project);
   while (out.size() < limit) {
-    // Before all entries of the next lower priority.
-    if (below == std::numeric_limits<std::int32_t>::min()) break;
-    const auto next = below ? *below - 1 : std::numeric_limits<std::int32_t>::max();
-    const auto from = queue_key(project, {wall_time::min(), next, 0}, 0);
-    auto k = lmdb::val(from);
+    const auto from = queue_key_below(project, below);
+    if (!from) break;
+    auto k = lmdb::val(*from);
     MDB_val v{};
     const int rc = c.seek(k, v, MDB_SET_RANGE);
     if (rc == MDB_NOTFOUND || (rc == 0 && !has_prefix(k, prefix))) break;
     if (rc != 0) return lmdb::failed(rc, name());
-    if (k.mv_size != from.size()) return lmdb::failed(MDB_CORRUPTED, name());
+    if (k.mv_size != from->size()) return lmdb::failed(MDB_CORRUPTED, name());
     out.push_back(queue_entry_of(k.mv_data, id_.shard));
     below = out.back().position.priority;
   }
@@ -94,10 +92,9 @@ result<std::vector<active_entry>>
 lmdb_shard::scan_queue(project_id project, const active_entry& from, std::size_t limit) {
   auto txn = env_->read();
   if (!txn) return tl::unexpected(txn.error());
-  if (auto ok = check_in_order(txn->get(), project); !ok) return tl::unexpected(ok.error());
-  std::vector<active_entry> out;
   lmdb::cursor c;
-  if (int rc = c.open(txn->get(), env_->table(queue)); rc != 0) return lmdb::failed(rc, name());
+  if (auto ok = open_queue(txn->get(), project, c); !ok) return tl::unexpected(ok.error());
+  std::vector<active_entry> out;
   const auto first = queue_key(project, from.position, from.key.seq());
   const auto prefix = std::span(first).first(priority_prefix);
   auto k = lmdb::val(first);

@@ -116,7 +116,7 @@ private:
   result<void> start();
   result<void> load_state(MDB_txn* txn);
   result<order_state> order_in(MDB_txn* txn, project_id project) const;
-  result<void> check_in_order(MDB_txn* txn, project_id project) const;
+  result<void> open_queue(MDB_txn* txn, project_id project, lmdb::cursor& c) const;
   [[nodiscard]] merge_limits limits(MDB_txn* txn) const;
   [[nodiscard]] std::string_view name() const { return env_->name(); }
   [[nodiscard]] std::uint64_t page_limit(const lmdb::page_use& use) const;

@@ -1,7 +1,5 @@
 #include "storage/memory_shard.hpp"
 
-#include <limits>
-
 /// Reads of the queues that are kept in order. Here all are; only who has asked for it is answered.
 namespace lycosa::storage {
 
@@ -22,10 +20,9 @@ result<std::vector<active_entry>> memory_shard::queue_heads(project_id project,
   const std::shared_lock lock(mutex_);
   if (!in_order(project)) return not_in_order(project);
   std::vector<active_entry> out;
-  constexpr std::numeric_limits<std::int32_t> priority;
-  while (out.size() < limit && below != priority.min()) {
-    const auto next = below ? *below - 1 : priority.max();
-    const auto head = queue_.lower_bound(queue_key(project, {wall_time::min(), next, 0}, 0));
+  while (out.size() < limit) {
+    const auto from = queue_key_below(project, below);
+    const auto head = from ? queue_.lower_bound(*from) : queue_.end();
     if (head == queue_.end()) break;
     const auto entry = queue_entry_of(head->data(), shard_);
     if (entry.project != project) break;
