@@ -202,7 +202,7 @@ void add_load_options(CLI::App* command, bench_options& o) {
   command->add_option("--batch", o.batch, "Tasks in one request")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command->add_option("--connections", o.connections, "Connections, one thread each")
+  command->add_option("--connections", o.connections, "Connections; few threads share them")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--body", o.body, "Bytes of opaque JSON in a task, about")
