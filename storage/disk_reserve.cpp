@@ -19,7 +19,6 @@ disk_reserve::disk_reserve(std::string path, std::uint64_t bytes) : path_(std::m
   margin_ = std::min<std::uint64_t>(4 << 20, total / 64);
   const std::lock_guard lock(mutex_);
   held_ = take();
-  low_ = !held_;
 }
 
 std::uint64_t disk_reserve::available() const {
@@ -45,24 +44,25 @@ bool disk_reserve::take() {
 
 bool disk_reserve::allow_growth(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto free = available();
-  if (!held_) {
-    // Half as much again, or the reserve would go back and forth at the edge.
-    if (free < bytes + margin_ + bytes_ + bytes_ / 2) {
-      low_ = true;
-      return false;
-    }
-    if (skip_ > 0) {
-      --skip_;
-      return false;
-    }
-    held_ = take();
-    skip_ = held_ ? 0 : 16; // a quota that the free space does not show
-    low_ = !held_;
-    return held_;
+  const auto room = available() >= bytes + kept_free();
+  if (held_ || !room) return room;
+  if (skip_ > 0) {
+    --skip_;
+    return false;
   }
-  low_ = free < bytes + margin_;
-  return !low_;
+  held_ = take();
+  skip_ = held_ ? 0 : 16; // a quota that the free space does not show
+  return held_;
+}
+
+std::uint64_t disk_reserve::cushion() const {
+  const std::lock_guard lock(mutex_);
+  return kept_free();
+}
+
+std::uint64_t disk_reserve::kept_free() const {
+  // Half as much again, or the reserve would go back and forth at the edge.
+  return held_ ? margin_ : margin_ + bytes_ + bytes_ / 2;
 }
 
 void disk_reserve::before_settle(std::uint64_t bytes) {
@@ -75,15 +75,9 @@ void disk_reserve::before_settle(std::uint64_t bytes) {
 
 bool disk_reserve::release() {
   const std::lock_guard lock(mutex_);
-  low_ = true;
   if (!held_ || bytes_ == 0) return false;
   held_ = false;
   return ::unlink(path_.c_str()) == 0;
-}
-
-bool disk_reserve::low() const {
-  const std::lock_guard lock(mutex_);
-  return low_;
 }
 
 bool disk_reserve::exhausted() const {

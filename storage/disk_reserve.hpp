@@ -24,8 +24,9 @@ public:
   /// Gives the reserve up. True when that freed something.
   bool release();
 
-  /// True while growing commits are refused.
-  [[nodiscard]] bool low() const;
+  /// Bytes that growing commits leave for settling, of whatever there is room in: little while the
+  /// reserve is held, as much as it and more once it has been given up.
+  [[nodiscard]] std::uint64_t cushion() const;
 
   /// Whether so little is free that a failed write is a full disk, whatever error it was reported
   /// as (a partial write is all that some of them show).
@@ -33,6 +34,7 @@ public:
 
 private:
   [[nodiscard]] std::uint64_t available() const;
+  [[nodiscard]] std::uint64_t kept_free() const;
   bool take();
 
   mutable std::mutex mutex_;
@@ -41,7 +43,6 @@ private:
   std::uint64_t bytes_ = 0;
   std::uint64_t margin_ = 0; // left free beside the ballast
   bool held_ = false;
-  bool low_ = false;
   unsigned skip_ = 0; // growth attempts to refuse before the next try at taking it back
 };
 

@@ -35,6 +35,19 @@ std::uint64_t lmdb_shard::page_limit(const lmdb::page_use& use) const {
   return (use.map_bytes - reserve) / use.page_bytes;
 }
 
+std::uint64_t lmdb_shard::spare_pages(const lmdb::page_use& counted) const {
+  const auto kept = disk_->cushion() / counted.page_bytes;
+  return counted.free - std::min(counted.free, kept);
+}
+
+result<std::uint64_t> lmdb_shard::spare_pages() {
+  auto reader = env_->read();
+  if (!reader) return tl::unexpected(reader.error());
+  const auto use = env_->count_pages(*reader);
+  if (!use) return tl::unexpected(use.error());
+  return spare_pages(*use);
+}
+
 // -- reads -------------------------------------------------------------------------------------
 
 result<void> find_slots(MDB_cursor* hashes, const lmdb_shard& shard, std::span<const task_ref> refs,
@@ -283,9 +296,10 @@ result<shard_stats> lmdb_shard::stats() {
   s.used_bytes = used * use->page_bytes;
   s.map_bytes = use->map_bytes;
   // Looked at anew, not remembered: space may have come back without anybody trying to write.
-  const auto refused = refused_pages_.load();
-  s.low_space = (refused != 0 && used + refused > page_limit(*use))
-                || (disk_ && !options_.read_only && !disk_->allow_growth(0));
+  const auto by_map = refused_pages_.load(), by_disk = refused_disk_pages_.load();
+  s.low_space = (by_map != 0 && used + by_map > page_limit(*use))
+                || (disk_ && !options_.read_only && !disk_->allow_growth(by_disk * use->page_bytes)
+                    && spare_pages(*use) <= by_disk);
   return s;
 }
 

@@ -120,6 +120,9 @@ private:
   [[nodiscard]] merge_limits limits(MDB_txn* txn) const;
   [[nodiscard]] std::string_view name() const { return env_->name(); }
   [[nodiscard]] std::uint64_t page_limit(const lmdb::page_use& use) const;
+  /// Free pages of the file that growing commits may take when the disk has no room.
+  result<std::uint64_t> spare_pages();
+  [[nodiscard]] std::uint64_t spare_pages(const lmdb::page_use& counted) const;
 
   lmdb_shard_options options_;
   identity id_;
@@ -142,7 +145,9 @@ private:
   mutable std::shared_mutex waiting_mutex_;
 
   std::atomic<std::uint64_t> last_lsn_{0};
-  std::atomic<std::uint64_t> refused_pages_{0}; // what the map had no room for; 0 = nothing refused
+  std::uint64_t spare_pages_ = 0; // of the last walk, less what has been taken; the writer's
+  // What the map, or the disk, had no room for; 0 = nothing refused.
+  std::atomic<std::uint64_t> refused_pages_{0}, refused_disk_pages_{0};
 };
 
 /// Answers those of `refs` for which `waiting` has a change; returns the places of the others.

@@ -343,8 +343,24 @@ result<void> lmdb_txn::check_space(commit_class kind) {
     }
   }
   store_.refused_pages_ = 0;
-  if (store_.disk_ && !store_.disk_->allow_growth(bytes))
-    return failure(lmdb::to_error(ENOSPC, store_.name()));
+  if (!store_.disk_) return {};
+  if (store_.disk_->allow_growth(bytes)) {
+    store_.spare_pages_ = 0;
+  } else {
+    // What fits into the file's free pages needs nothing of the disk. A walk finds out how many
+    // there are; what it found is used up before the next one.
+    if (store_.spare_pages_ < dirty) {
+      auto spare = store_.spare_pages();
+      if (!spare) return failure(spare.error());
+      store_.spare_pages_ = *spare;
+    }
+    if (store_.spare_pages_ < dirty) {
+      store_.refused_disk_pages_ = dirty;
+      return failure(lmdb::to_error(ENOSPC, store_.name()));
+    }
+    store_.spare_pages_ -= dirty;
+  }
+  store_.refused_disk_pages_ = 0;
   return {};
 }
 

@@ -286,6 +286,49 @@ TEST(data_directory, a_full_disk_refuses_new_work_and_finishes_the_old) {
   EXPECT_TRUE(fs::exists(tmp / "data/reserve"));
 }
 
+TEST(data_directory, a_disk_that_the_store_has_filled_is_usable_again_once_work_is_done) {
+  scratch_dir tmp;
+  if (::mount("tmpfs", tmp.path().c_str(), "tmpfs", 0, "size=24m") != 0)
+    GTEST_SKIP() << "needs the right to mount a small file system";
+  struct unmount {
+    std::string path;
+    ~unmount() { ::umount2(path.c_str(), MNT_DETACH); }
+  } const gone{tmp.path()};
+  auto dir = must(open_data_dir(options_for(tmp / "data")));
+  auto& s = *dir->shards[0];
+  const std::string body(3000, 'b');
+  int next = 0;
+  // Takes tasks until there is no room; at each but the first fill it is the file's own free pages
+  // that are filled, since a file never shrinks.
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::pair<std::string, task_key>> in;
+    for (;; ++next) {
+      auto key = insert_big(s, std::to_string(next), body);
+      if (!key) {
+        EXPECT_EQ(key.error().code, errc::no_space) << key.error().text();
+        break;
+      }
+      in.emplace_back(std::to_string(next), *key);
+      ASSERT_LT(in.size(), 10'000u);
+    }
+    EXPECT_GT(in.size(), 1000u) << "round " << round;
+    EXPECT_TRUE(must(s.stats()).low_space);
+    for (const auto& [id, key] : in) {
+      auto done = settle(s, id, key);
+      if (!done && done.error().code == errc::no_space && s.release_reserve())
+        done = settle(s, id, key);
+      ASSERT_TRUE(done) << done.error().text();
+    }
+    for (;;) {
+      auto txn = must(s.begin());
+      const auto n = must(txn->erase_some(project_id{1}, 100));
+      must(txn->commit(commit_class::settle));
+      if (n == 0) break;
+    }
+    EXPECT_FALSE(must(s.stats()).low_space);
+  }
+}
+
 TEST(data_directory, what_was_acknowledged_survives_a_kill_at_any_moment) {
   scratch_dir tmp;
   const auto o = options_for(tmp.path());

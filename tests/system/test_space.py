@@ -97,6 +97,26 @@ class DiskFull(Full):
         self.assertEqual(self.node.stop(), 0)
         self.assertEqual(lycosa("check", "--data", str(self.node.data)).returncode, 0)
 
+    def test_what_it_filled_itself_is_room_again_once_work_is_done(self):
+        client = self.node.client
+        client.put_project("p", retain_count=1)
+        for number in range(3):
+            name = f"q{number}"
+            client.put_project(name, status="RUNNING", rate=1e6, burst=1e6, retain_count=1)
+            taken = self.fill(name)
+            self.assertGreater(len(taken), 500)
+            if number == 1:
+                client.drop_project(name)
+            else:
+                left = set(taken)
+                while left:
+                    leased = client.lease(200, 10, [name])
+                    client.report([status_pack(t, True) for t in leased])
+                    left -= set(ids(leased))
+            self.assert_takes_again("p", f"after{number}")
+        self.assertEqual(self.node.stop(), 0)
+        self.assertEqual(lycosa("check", "--data", str(self.node.data)).returncode, 0)
+
     def test_not_a_byte_left(self):
         client = self.node.client
         client.submit([task("p", f"t{n}") for n in range(100)])
