@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -7,8 +8,11 @@
 namespace lycosa {
 
 /// A stack of values in chunks of `N`: grows without moving what is there, so it neither stalls
-/// nor needs twice its memory while growing, and gives chunks back as it shrinks.
-/// Invariant: exactly the chunks that hold an element exist, plus at most one spare.
+/// nor needs twice its memory while growing, and gives chunks back as it shrinks. The first chunk
+/// alone starts small and doubles: there may be a stack for each of many projects that are all but
+/// empty.
+/// Invariant: exactly the chunks that hold an element exist, plus at most one spare; all but the
+/// first have N elements, and the first has where there are others.
 template <class T, std::size_t N>
 class chunked_array {
   static_assert((N & (N - 1)) == 0, "indexing by shift and mask");
@@ -21,7 +25,7 @@ public:
   [[nodiscard]] T& back() noexcept { return (*this)[size_ - 1]; }
 
   void push_back(T value) {
-    if (size_ == chunks_.size() * N) chunks_.push_back(std::make_unique<T[]>(N));
+    if (size_ == (chunks_.size() == 1 ? first_ : chunks_.size() * N)) grow();
     ++size_;
     back() = std::move(value);
   }
@@ -40,7 +44,22 @@ public:
   }
 
 private:
+  static constexpr std::size_t least = N < 16 ? N : 16;
+
+  void grow() {
+    if (chunks_.size() == 1 && first_ < N) {
+      auto larger = std::make_unique<T[]>(2 * first_);
+      std::move(chunks_[0].get(), chunks_[0].get() + first_, larger.get());
+      chunks_[0] = std::move(larger);
+      first_ *= 2;
+      return;
+    }
+    if (chunks_.empty()) first_ = least;
+    chunks_.push_back(std::make_unique<T[]>(chunks_.empty() ? first_ : N));
+  }
+
   std::vector<std::unique_ptr<T[]>> chunks_;
+  std::size_t first_ = 0; ///< elements that the first chunk has room for
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "core/slot_table.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace lycosa {
@@ -102,9 +103,12 @@ void slot_table::merge_bucket() noexcept {
   buckets_[target] = moved;
 }
 
-std::uint32_t slot_table::take_slot() {
-  if (partial_.empty()) {
-    std::uint32_t c;
+/// Makes a chunk with free slots: the first one larger while it is small, else a new one.
+/// Precondition: no slot is free.
+void slot_table::add_room() {
+  std::uint32_t c = 0;
+  const auto first = chunks_.empty() ? 0 : chunks_[0].capacity; // 0 = none, or released
+  if (first == 0 || first == per_chunk) {
     if (gone_.empty()) {
       c = static_cast<std::uint32_t>(chunks_.size());
       chunks_.emplace_back();
@@ -112,17 +116,25 @@ std::uint32_t slot_table::take_slot() {
       c = gone_.back();
       gone_.pop_back();
     }
-    chunks_[c] = std::make_unique<chunk>();
-    auto& fresh = *chunks_[c];
-    for (std::uint32_t i = per_chunk; i-- > 0;) {
-      fresh.slots[i].next = fresh.free_head;
-      fresh.free_head = c * per_chunk + i;
-    }
-    add_partial(c);
     ++empty_;
   }
+  auto& to = chunks_[c];
+  const auto old = to.capacity;
+  to.capacity = c != 0 ? per_chunk : std::max(least_per_chunk, 2 * old);
+  auto slots = std::make_unique<queue_slot[]>(to.capacity);
+  std::copy_n(to.slots.get(), old, slots.get());
+  to.slots = std::move(slots);
+  for (auto i = to.capacity; i-- > old;) {
+    to.slots[i].next = to.free_head;
+    to.free_head = c * per_chunk + i;
+  }
+  add_partial(c);
+}
+
+std::uint32_t slot_table::take_slot() {
+  if (partial_.empty()) add_room();
   const auto c = partial_.back();
-  auto& from = *chunks_[c];
+  auto& from = chunks_[c];
   const auto index = from.free_head;
   from.free_head = (*this)[index].next;
   if (from.live++ == 0) --empty_;
@@ -132,7 +144,7 @@ std::uint32_t slot_table::take_slot() {
 
 void slot_table::give_slot(std::uint32_t index) noexcept {
   const auto c = index / per_chunk;
-  auto& to = *chunks_[c];
+  auto& to = chunks_[c];
   if (to.free_head == none) add_partial(c);
   (*this)[index].next = to.free_head;
   to.free_head = index;
@@ -142,22 +154,22 @@ void slot_table::give_slot(std::uint32_t index) noexcept {
     return;
   }
   drop_partial(c);
-  chunks_[c].reset();
+  chunks_[c] = {};
   gone_.push_back(c);
 }
 
 void slot_table::add_partial(std::uint32_t c) {
-  chunks_[c]->at_partial = static_cast<std::uint32_t>(partial_.size());
+  chunks_[c].at_partial = static_cast<std::uint32_t>(partial_.size());
   partial_.push_back(c);
 }
 
 void slot_table::drop_partial(std::uint32_t c) noexcept {
-  const auto at = chunks_[c]->at_partial;
+  const auto at = chunks_[c].at_partial;
   const auto last = partial_.back();
   partial_[at] = last;
-  chunks_[last]->at_partial = at;
+  chunks_[last].at_partial = at;
   partial_.pop_back();
-  chunks_[c]->at_partial = none;
+  chunks_[c].at_partial = none;
 }
 
 } // namespace lycosa

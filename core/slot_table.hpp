@@ -58,18 +58,21 @@ public:
   void clear();
 
   [[nodiscard]] queue_slot& operator[](std::uint32_t i) noexcept {
-    return chunks_[i / per_chunk]->slots[i % per_chunk];
+    return chunks_[i / per_chunk].slots[i % per_chunk];
   }
   [[nodiscard]] const queue_slot& operator[](std::uint32_t i) const noexcept {
-    return chunks_[i / per_chunk]->slots[i % per_chunk];
+    return chunks_[i / per_chunk].slots[i % per_chunk];
   }
 
 private:
   static constexpr std::uint32_t per_chunk = 256;
   static constexpr std::size_t min_buckets = 16;
 
+  static constexpr std::uint32_t least_per_chunk = 8; ///< the first starts so and doubles
+
   struct chunk {
-    queue_slot slots[per_chunk];
+    std::unique_ptr<queue_slot[]> slots; ///< none = released
+    std::uint32_t capacity = 0;
     std::uint32_t live = 0;
     std::uint32_t free_head = none; ///< index of a slot
     std::uint32_t at_partial = none;
@@ -77,13 +80,14 @@ private:
 
   [[nodiscard]] std::size_t bucket_of(std::uint64_t key) const noexcept;
   std::uint32_t take_slot();
+  void add_room();
   void give_slot(std::uint32_t index) noexcept;
   void split_bucket();
   void merge_bucket() noexcept;
   void add_partial(std::uint32_t c);
   void drop_partial(std::uint32_t c) noexcept;
 
-  std::vector<std::unique_ptr<chunk>> chunks_;
+  std::vector<chunk> chunks_;
   std::vector<std::uint32_t> gone_;    ///< numbers of released chunks, to be used again
   std::vector<std::uint32_t> partial_; ///< chunks with room
   std::size_t empty_ = 0;              ///< chunks without a live slot: 0 or 1
