@@ -24,15 +24,36 @@ public:
   catalog_state(catalog_actor::pointer self, storage::catalog_store* store, clock_ptr time)
       : self_(self), store_(store), time_(std::move(time)) {}
 
+  // -- projects: those whose changes wait together are written together -------------------------
+
   void change(change_project_ptr& op, const supervisor_actor& from) {
-    if (auto stored = store_->put_project(op->record))
-      op->record = std::move(*stored);
-    else
-      op->failure = stored.error();
-    self_->send(from, done_atom_v, std::move(op));
+    if (changes_.empty()) self_->send(self_, commit_atom_v);
+    changes_.push_back({std::move(op), from});
+  }
+
+  void commit() {
+    auto changes = std::exchange(changes_, {});
+    if (changes.empty()) return;
+    std::vector<project_record> records;
+    records.reserve(changes.size());
+    for (const auto& c : changes)
+      records.push_back(c.op->record);
+    auto stored = store_->put_projects(std::move(records));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      auto& c = changes[i];
+      // One that cannot be stored must not take the others along.
+      if (stored)
+        c.op->record = std::move((*stored)[i]);
+      else if (auto alone = store_->put_project(c.op->record))
+        c.op->record = std::move(*alone);
+      else
+        c.op->failure = alone.error();
+      self_->send(c.from, done_atom_v, std::move(c.op));
+    }
   }
 
   void drop(drop_project_ptr& op, const supervisor_actor& from) {
+    commit(); // what came before goes before
     if (op->finally) {
       batch_.erase(blob_name(op->record.id)); // written later, it would stay for ever
       auto done = store_->put_blobs(counters_space, {{blob_name(op->record.id), {}}});
@@ -75,14 +96,21 @@ public:
   }
 
   void drain() {
+    commit();
     write();
     self_->quit();
   }
 
 private:
+  struct asked_change {
+    change_project_ptr op;
+    supervisor_actor from;
+  };
+
   catalog_actor::pointer self_;
   storage::catalog_store* store_;
   clock_ptr time_;
+  std::vector<asked_change> changes_;
   std::vector<project_actor> changed_;
   std::map<std::string, std::string> batch_; ///< blobs to write, by name
   bool flushing_ = false;
@@ -117,6 +145,7 @@ catalog_actor::behavior_type catalog(catalog_actor::pointer self, storage::catal
   return {
       [state](change_project_ptr& op, const supervisor_actor& from) { state->change(op, from); },
       [state](drop_project_ptr& op, const supervisor_actor& from) { state->drop(op, from); },
+      [state](commit_atom) { state->commit(); },
       [state](save_atom, project_actor& who) { state->changed(std::move(who)); },
       [state](counters_op_ptr& op) { state->gather(*op); },
       [state](wake_atom) { state->ask(); },

@@ -78,6 +78,7 @@ CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::order_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::actors::window_op_ptr))
 CAF_ADD_TYPE_ID(lycosa, (lycosa::project_id))
 CAF_ADD_ATOM(lycosa, lycosa::actors, cancel_atom, "cancel") // a consumer has gone
+CAF_ADD_ATOM(lycosa, lycosa::actors, commit_atom, "commit") // to self: write what has gathered
 CAF_ADD_ATOM(lycosa, lycosa::actors, done_atom, "done")     // an operation comes back, filled in
 CAF_ADD_ATOM(lycosa, lycosa::actors, drain_atom, "drain")   // take nothing more, finish, quit
 CAF_ADD_ATOM(lycosa, lycosa::actors, drop_atom, "drop")     // a project is to be deleted
@@ -277,7 +278,7 @@ using catalog_actor = caf::typed_actor<
     // Project: its counters.
     caf::reacts_to<counters_op_ptr>,
     // Self: ask for changed counters; store those that have come.
-    caf::reacts_to<wake_atom>, caf::reacts_to<flush_atom>,
+    caf::reacts_to<wake_atom>, caf::reacts_to<flush_atom>, caf::reacts_to<commit_atom>,
     // Supervisor: quit.
     caf::reacts_to<drain_atom>>;
 

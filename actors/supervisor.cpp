@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
+#include <utility>
 #include <variant>
 
 namespace lycosa::actors {
@@ -17,6 +19,7 @@ namespace {
 /// How long a project actor must run before its earlier failures are forgiven.
 constexpr usec forgive_after = std::chrono::minutes{1};
 constexpr usec survey_pause = std::chrono::minutes{1};
+constexpr usec deletion_retry = std::chrono::minutes{1};
 
 class supervisor_state {
 public:
@@ -62,6 +65,7 @@ public:
     } else {
       auto& p = projects_.at(op->record.id);
       p.facts = std::make_shared<const project_record>(op->record);
+      mark(p);
       if (p.actor) self_->send(p.actor, p.facts);
       if (p.actor && op->patch.status) self_->send(p.actor, resume_atom_v);
       publish(p);
@@ -113,9 +117,14 @@ public:
   void delete_due() {
     deletion_armed_ = false;
     const auto now = config_.environment.time->now().wall;
-    for (const auto& [id, p] : projects_) {
-      const auto due = p.deleting ? std::nullopt : deletion_due(*p.facts, config_.delete_time);
-      if (!due || *due > now || changes_.contains(p.facts->name)) continue;
+    std::vector<project_id> due;
+    for (auto i = marked_.begin(); i != marked_.end() && i->first <= now; ++i)
+      due.push_back(i->second);
+    for (const auto id : due) {
+      auto& p = projects_.at(id);
+      // Again later, should this one be refused: a full disk, a change that stands before it.
+      mark(p, now + deletion_retry);
+      if (changes_.contains(p.facts->name)) continue;
       log()->info("project {}: stopped and marked for deletion", p.facts->name);
       auto op = std::make_shared<drop_project>();
       op->name = p.facts->name;
@@ -210,6 +219,7 @@ private:
     mono_time started{};
     std::uint32_t restarts = 0;
     bool deleting = false;
+    std::optional<wall_time> due; ///< its place in `marked_`
     std::string failed;
     std::shared_ptr<project_counters> counters;
     std::shared_ptr<std::atomic<std::uint32_t>> last_lease =
@@ -287,23 +297,31 @@ private:
   /// wall clock may be set while it waits.
   void arm_deletion() {
     if (deletion_armed_ || draining_) return;
-    std::optional<wall_time> next;
-    for (const auto& [id, p] : projects_) {
-      if (p.deleting) continue;
-      if (const auto due = deletion_due(*p.facts, config_.delete_time))
-        next = next ? std::min(*next, *due) : *due;
-    }
-    if (!next) return;
-    const auto in = std::clamp<usec>(*next - config_.environment.time->now().wall,
+    if (marked_.empty()) return;
+    const auto in = std::clamp<usec>(marked_.begin()->first - config_.environment.time->now().wall,
                                      std::chrono::milliseconds{10}, std::chrono::minutes{1});
     deletion_armed_ = true;
     self_->delayed_send(self_, in, wake_atom_v);
+  }
+
+  /// Notes when the deletion rule applies to a project as it is now, `earliest` at the earliest.
+  void mark(project& p, wall_time earliest = wall_time::min()) {
+    unmark(p);
+    p.due = deletion_due(*p.facts, config_.delete_time);
+    if (!p.due) return;
+    p.due = std::max(*p.due, earliest);
+    marked_.emplace(*p.due, p.facts->id);
+  }
+  void unmark(project& p) {
+    if (p.due) marked_.erase({*p.due, p.facts->id});
+    p.due.reset();
   }
 
   project& start(project_record record) {
     const auto id = record.id;
     auto& p = projects_[id];
     p.facts = std::make_shared<const project_record>(std::move(record));
+    mark(p);
     const auto counted = config_.counters.find(id);
     p.counters = counted == config_.counters.end()
                      ? std::make_shared<project_counters>()
@@ -327,6 +345,7 @@ private:
 
   void drop(project& p) {
     p.deleting = true;
+    unmark(p);
     self_->send(config_.environment.dispatch, forget_atom_v, p.facts->id);
     if (p.actor) self_->send(p.actor, drop_atom_v);
   }
@@ -379,6 +398,9 @@ private:
   std::map<project_id, project> projects_;
   std::map<caf::actor_addr, project_id> by_address_;
   std::map<std::string, std::deque<queued_op>> changes_;
+  /// When the deletion rule applies to whom, earliest first: those marked alone, so that a change
+  /// of one project looks at no other.
+  std::set<std::pair<wall_time, project_id>> marked_;
   bool deletion_armed_ = false;
   bool draining_ = false;
 };

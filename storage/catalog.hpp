@@ -20,9 +20,16 @@ public:
 
   virtual result<std::vector<project_record>> projects() = 0;
 
-  /// Stores a project; one without an id (0) gets a new one, never used before in this directory.
-  /// Returns the record as stored.
-  virtual result<project_record> put_project(const project_record& p) = 0;
+  /// Stores projects; one without an id (0) gets a new one, never used before in this directory.
+  /// A batch is one commit: all are stored, or none. Returns the records as stored, in their order.
+  virtual result<std::vector<project_record>> put_projects(std::vector<project_record> batch) = 0;
+
+  /// The same for one.
+  result<project_record> put_project(project_record p) {
+    auto stored = put_projects({std::move(p)});
+    if (!stored) return tl::unexpected(stored.error());
+    return std::move(stored->front());
+  }
 
   /// Marks a project as being deleted (`project_record::deleting`) or forgets it at last.
   virtual result<void> erase_project(project_id id) = 0;

@@ -128,43 +128,49 @@ result<std::vector<project_record>> lmdb_catalog::projects() {
   return out;
 }
 
-result<project_record> lmdb_catalog::put_project(const project_record& p) {
-  if (auto ok = check_storable(p); !ok) return tl::unexpected(ok.error());
-  project_record stored;
+result<void> lmdb_catalog::put_one(MDB_txn* txn, project_record& p) {
+  std::uint32_t owner = 0;
+  int rc = get_u32(txn, env_->table(names), p.name, owner);
+  if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+  if (rc == 0 && owner != static_cast<std::uint32_t>(p.id))
+    return fail(errc::conflict, "name", "project " + p.name + " exists");
+  std::uint32_t next = 0;
+  if (rc = get_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
+  if (p.id == project_id{})
+    p.id = project_id{next++};
+  else
+    next = std::max(next, static_cast<std::uint32_t>(p.id) + 1);
+  if (rc = put_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
+  const auto key = project_key(p.id);
+  auto k = lmdb::val(key);
+  MDB_val v{};
+  rc = mdb_get(txn, env_->table(projects_), &k, &v);
+  if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
+  if (rc == 0) {
+    // Renamed: the old name is free again.
+    auto old = decode_project(lmdb::text(v));
+    if (old && old->name != p.name) {
+      auto n = lmdb::val(old->name);
+      if (int gone = mdb_del(txn, env_->table(names), &n, nullptr); gone != 0)
+        if (gone != MDB_NOTFOUND) return failed(gone);
+    }
+  }
+  const auto bytes = encode_project(p);
+  v = lmdb::val(bytes);
+  if (rc = mdb_put(txn, env_->table(projects_), &k, &v, 0); rc != 0) return failed(rc);
+  rc = put_u32(txn, env_->table(names), p.name, static_cast<std::uint32_t>(p.id));
+  if (rc != 0) return failed(rc);
+  return {};
+}
+
+result<std::vector<project_record>> lmdb_catalog::put_projects(std::vector<project_record> batch) {
+  for (const auto& p : batch)
+    if (auto ok = check_storable(p); !ok) return tl::unexpected(ok.error());
+  std::vector<project_record> stored;
   auto done = change([&](MDB_txn* txn) -> result<void> {
-    stored = p;
-    std::uint32_t owner = 0;
-    int rc = get_u32(txn, env_->table(names), p.name, owner);
-    if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
-    if (rc == 0 && owner != static_cast<std::uint32_t>(p.id))
-      return fail(errc::conflict, "name", "project " + p.name + " exists");
-    std::uint32_t next = 0;
-    if (rc = get_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
-    if (p.id == project_id{}) {
-      stored.id = project_id{next++};
-    } else {
-      next = std::max(next, static_cast<std::uint32_t>(p.id) + 1);
-    }
-    if (rc = put_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
-    const auto key = project_key(stored.id);
-    auto k = lmdb::val(key);
-    MDB_val v{};
-    rc = mdb_get(txn, env_->table(projects_), &k, &v);
-    if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
-    if (rc == 0) {
-      // Renamed: the old name is free again.
-      auto old = decode_project(lmdb::text(v));
-      if (old && old->name != p.name) {
-        auto n = lmdb::val(old->name);
-        if (int gone = mdb_del(txn, env_->table(names), &n, nullptr); gone != 0)
-          if (gone != MDB_NOTFOUND) return failed(gone);
-      }
-    }
-    const auto bytes = encode_project(stored);
-    v = lmdb::val(bytes);
-    if (rc = mdb_put(txn, env_->table(projects_), &k, &v, 0); rc != 0) return failed(rc);
-    rc = put_u32(txn, env_->table(names), p.name, static_cast<std::uint32_t>(stored.id));
-    if (rc != 0) return failed(rc);
+    stored = batch; // anew with each attempt: the ids given by one that failed are void
+    for (auto& p : stored)
+      if (auto ok = put_one(txn, p); !ok) return ok;
     return {};
   });
   if (!done) return tl::unexpected(done.error());

@@ -46,7 +46,7 @@ public:
                                                     std::shared_ptr<disk_reserve> disk);
 
   result<std::vector<project_record>> projects() override;
-  result<project_record> put_project(const project_record& p) override;
+  result<std::vector<project_record>> put_projects(std::vector<project_record> batch) override;
   result<void> erase_project(project_id id) override;
   result<void> put_blobs(std::string_view space,
                          const std::vector<std::pair<std::string, std::string>>& batch) override;
@@ -65,6 +65,8 @@ private:
   using body = std::function<result<void>(MDB_txn*)>;
   explicit lmdb_catalog(std::shared_ptr<disk_reserve> disk) : disk_(std::move(disk)) {}
   result<void> start(const lmdb_catalog_options& options);
+  /// Stores one project and gives it an id if it has none.
+  result<void> put_one(MDB_txn* txn, project_record& p);
   result<void> change(const body& write);
   result<void> attempt(const body& write);
   [[nodiscard]] tl::unexpected<error> failed(int rc) const {

@@ -14,22 +14,43 @@ result<std::vector<project_record>> memory_catalog::projects() {
   return out;
 }
 
-result<project_record> memory_catalog::put_project(const project_record& p) {
-  if (auto ok = check_storable(p); !ok) return tl::unexpected(ok.error());
+result<std::vector<project_record>>
+memory_catalog::put_projects(std::vector<project_record> batch) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, other] : projects_)
-    if (other.name == p.name && id != p.id)
+  // Names as they are when those before have been stored; nothing is until all may be.
+  std::map<std::string, project_id, std::less<>> changed;
+  auto next = next_;
+  for (auto& p : batch) {
+    if (auto ok = check_storable(p); !ok) return tl::unexpected(ok.error());
+    auto owner = project_id{};
+    if (const auto now = changed.find(p.name); now != changed.end())
+      owner = now->second;
+    else if (const auto known = names_.find(p.name); known != names_.end())
+      owner = known->second;
+    if (owner != project_id{} && owner != p.id)
       return fail(errc::conflict, "name", "project " + p.name + " exists");
-  auto stored = p;
-  if (stored.id == project_id{}) stored.id = project_id{next_};
-  next_ = std::max(next_, static_cast<std::uint32_t>(stored.id) + 1);
-  projects_[stored.id] = stored;
-  return stored;
+    if (p.id == project_id{}) p.id = project_id{next};
+    next = std::max(next, static_cast<std::uint32_t>(p.id) + 1);
+    if (const auto old = projects_.find(p.id); old != projects_.end())
+      changed[old->second.name] = project_id{};
+    changed[p.name] = p.id;
+  }
+  next_ = next;
+  for (const auto& p : batch) {
+    if (const auto old = projects_.find(p.id); old != projects_.end())
+      names_.erase(old->second.name);
+    projects_[p.id] = p;
+    names_[p.name] = p.id;
+  }
+  return batch;
 }
 
 result<void> memory_catalog::erase_project(project_id id) {
   const std::lock_guard lock(mutex_);
-  if (projects_.erase(id) == 0) return fail(errc::not_found, "project", "does not exist");
+  const auto p = projects_.find(id);
+  if (p == projects_.end()) return fail(errc::not_found, "project", "does not exist");
+  names_.erase(p->second.name);
+  projects_.erase(p);
   return {};
 }
 

@@ -11,7 +11,7 @@ namespace lycosa::storage {
 class memory_catalog final : public catalog_store {
 public:
   result<std::vector<project_record>> projects() override;
-  result<project_record> put_project(const project_record& p) override;
+  result<std::vector<project_record>> put_projects(std::vector<project_record> batch) override;
   result<void> erase_project(project_id id) override;
   result<void> put_blobs(std::string_view space,
                          const std::vector<std::pair<std::string, std::string>>& batch) override;
@@ -22,6 +22,7 @@ public:
 private:
   std::mutex mutex_;
   std::map<project_id, project_record> projects_;
+  std::map<std::string, project_id, std::less<>> names_;
   std::uint32_t next_ = 1;
   std::map<std::string, std::map<std::string, std::string>, std::less<>> spaces_;
 };

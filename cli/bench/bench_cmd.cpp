@@ -67,7 +67,7 @@ const workload workloads[] = {
      nothing,
      [](CLI::App* command, bench_options& o) {
        command->add_option("--projects", o.projects, "How many projects, NAME-0 and so on")
-           ->check(CLI::Range(2, 10'000))
+           ->check(CLI::Range(2, 200'000))
            ->capture_default_str();
        command->add_option("--skew", o.skew, "Zipf's exponent; 0 = all alike")
            ->check(CLI::Range(0.0, 10.0))

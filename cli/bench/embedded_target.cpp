@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <latch>
 #include <memory>
+#include <mutex>
 
 namespace lycosa::cli::bench {
 
@@ -132,15 +134,23 @@ public:
   }
 
   result<void> put_projects(std::span<const std::string> projects) override {
-    for (const auto& p : projects) {
-      project_patch patch;
-      patch.status = project_status::running;
-      patch.rate = patch.burst = 1e9;
-      auto made = actors::wait_for<actors::put_project_answer>(
-          [&](auto done) { node_->put_project(p, patch, std::move(done)); });
-      if (!made) return tl::unexpected(made.error());
-    }
-    return {};
+    project_patch patch;
+    patch.status = project_status::running;
+    patch.rate = patch.burst = 1e9;
+    // All at once: the node commits together what comes together.
+    std::latch open{static_cast<std::ptrdiff_t>(projects.size())};
+    std::mutex mutex;
+    result<void> all;
+    for (const auto& p : projects)
+      node_->put_project(p, patch, [&](result<actors::put_project_answer> made) {
+        if (!made) {
+          const std::lock_guard lock(mutex);
+          all = tl::unexpected(made.error());
+        }
+        open.count_down();
+      });
+    open.wait();
+    return all;
   }
 
   result<void> add_jobs(const std::string& list) override {

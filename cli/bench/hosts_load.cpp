@@ -17,7 +17,7 @@ load_result run_hosts(load_target& target, const load_options& options) {
   for (std::uint64_t i = 0; i < options.tasks; ++i) {
     const auto site = sites.rank(fraction(i));
     used[site] = true;
-    run.names.project_of.push_back(static_cast<std::uint16_t>(site));
+    run.names.project_of.push_back(static_cast<std::uint32_t>(site));
   }
   load_source source{options.tasks};
   run.measure(counted::settled);

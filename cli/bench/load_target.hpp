@@ -22,7 +22,7 @@ namespace lycosa::cli::bench {
 struct task_names {
   std::string run;                       ///< begins each task id: new to a store used before
   std::vector<std::string> projects;     ///< at least one
-  std::vector<std::uint16_t> project_of; ///< by number: place in `projects`; empty = the first
+  std::vector<std::uint32_t> project_of; ///< by number: place in `projects`; empty = the first
   std::string filler;                    ///< opaque text each task carries
   bool from_all = false;                 ///< leases ask for tasks of any project
 

@@ -10,10 +10,16 @@ public:
       : inner_(std::move(inner)) {}
 
   bool full = false;
+  std::string refused; ///< a project that cannot be stored
+  int commits = 0;     ///< of projects
 
   result<std::vector<project_record>> projects() override { return inner_->projects(); }
-  result<project_record> put_project(const project_record& p) override {
-    return inner_->put_project(p);
+  result<std::vector<project_record>> put_projects(std::vector<project_record> batch) override {
+    ++commits;
+    if (full) return fail(errc::no_space, "disk", "no space left");
+    for (const auto& p : batch)
+      if (p.name == refused) return fail(errc::too_large, p.name, "too large");
+    return inner_->put_projects(std::move(batch));
   }
   result<void> erase_project(project_id id) override { return inner_->erase_project(id); }
   result<void> put_blobs(std::string_view space,
@@ -33,7 +39,7 @@ private:
   std::unique_ptr<storage::catalog_store> inner_;
 };
 
-class catalog_counters : public node_fixture {
+class catalog_on_a_moody_disk : public node_fixture {
 protected:
   void SetUp() override {
     node_fixture::SetUp();
@@ -44,12 +50,21 @@ protected:
     data->catalog = std::move(moody);
     start({});
   }
+  /// Asks for a new project; answered when the node has run.
+  std::shared_ptr<std::optional<result<put_project_answer>>> ask_for(std::string name) {
+    auto got = std::make_shared<std::optional<result<put_project_answer>>>();
+    auto op = std::make_shared<change_project>();
+    op->name = std::move(name);
+    op->done = promise<put_project_answer>{[got](auto r) { *got = std::move(r); }};
+    caf::anon_send(parent, std::move(op));
+    return got;
+  }
   std::size_t stored() { return disk->scan_blobs("counters", "", 100)->size(); }
 
   moody_catalog* disk = nullptr;
 };
 
-TEST_F(catalog_counters, what_a_full_disk_refused_is_written_when_there_is_room) {
+TEST_F(catalog_on_a_moody_disk, what_a_full_disk_refused_is_written_when_there_is_room) {
   running("p");
   running("q");
   disk->full = true;
@@ -62,7 +77,7 @@ TEST_F(catalog_counters, what_a_full_disk_refused_is_written_when_there_is_room)
   EXPECT_EQ(stored(), 2u) << "of p as well, which has counted nothing since";
 }
 
-TEST_F(catalog_counters, what_a_full_disk_refused_is_written_at_the_end) {
+TEST_F(catalog_on_a_moody_disk, what_a_full_disk_refused_is_written_at_the_end) {
   running("p");
   disk->full = true;
   submit({make_task("p", "a")});
@@ -70,6 +85,66 @@ TEST_F(catalog_counters, what_a_full_disk_refused_is_written_at_the_end) {
   disk->full = false;
   stop();
   EXPECT_EQ(stored(), 1u);
+}
+
+TEST_F(catalog_on_a_moody_disk, projects_asked_for_together_are_one_commit) {
+  std::vector<std::shared_ptr<std::optional<result<put_project_answer>>>> answers;
+  for (int i = 0; i < 50; ++i)
+    answers.push_back(ask_for("p" + std::to_string(i)));
+  disk->commits = 0;
+  run();
+  EXPECT_LT(disk->commits, 50);
+  for (const auto& a : answers)
+    EXPECT_TRUE(a->has_value() && a->value().has_value());
+  EXPECT_EQ(disk->projects()->size(), 50u);
+}
+
+TEST_F(catalog_on_a_moody_disk, one_that_cannot_be_stored_takes_no_other_along) {
+  disk->refused = "bad";
+  const auto before = ask_for("before"), bad = ask_for("bad"), after = ask_for("after");
+  run();
+  EXPECT_TRUE(before->value().has_value());
+  EXPECT_TRUE(after->value().has_value());
+  ASSERT_FALSE(bad->value().has_value());
+  EXPECT_EQ(bad->value().error().code, errc::too_large);
+  EXPECT_EQ(disk->projects()->size(), 2u);
+}
+
+TEST_F(catalog_on_a_moody_disk, a_deletion_that_a_full_disk_refused_is_tried_again) {
+  running("p");
+  project_patch marked;
+  marked.status = project_status::stop;
+  marked.group = "delete";
+  ASSERT_TRUE(put("p", marked).has_value());
+  advance(23h);
+  ASSERT_TRUE(projects->find("p"));
+  disk->full = true;
+  for (int i = 0; i < 120; ++i)
+    advance(1min);
+  EXPECT_TRUE(projects->find("p")) << "it could not be noted, so it has not happened";
+  EXPECT_LT(disk->commits, 200) << "it is not tried without a pause";
+  disk->full = false;
+  advance(1min);
+  advance(1min);
+  EXPECT_FALSE(projects->find("p"));
+}
+
+TEST_F(catalog_on_a_moody_disk, a_mark_that_is_taken_back_in_time_deletes_nothing) {
+  running("p");
+  running("q");
+  project_patch marked;
+  marked.status = project_status::stop;
+  marked.group = "delete";
+  ASSERT_TRUE(put("p", marked).has_value());
+  ASSERT_TRUE(put("q", marked).has_value());
+  advance(23h);
+  project_patch unmarked;
+  unmarked.group = "keep";
+  ASSERT_TRUE(put("p", unmarked).has_value());
+  for (int i = 0; i < 120; ++i)
+    advance(1min);
+  EXPECT_TRUE(projects->find("p"));
+  EXPECT_FALSE(projects->find("q"));
 }
 
 } // namespace

@@ -15,8 +15,8 @@ namespace {
 class fickle_catalog final : public catalog_store {
 public:
   result<std::vector<project_record>> projects() override { return inner_.projects(); }
-  result<project_record> put_project(const project_record& p) override {
-    return inner_.put_project(p);
+  result<std::vector<project_record>> put_projects(std::vector<project_record> batch) override {
+    return inner_.put_projects(std::move(batch));
   }
   result<void> erase_project(project_id id) override { return inner_.erase_project(id); }
   result<void> put_blobs(std::string_view space, const blob_changes& batch) override {

@@ -425,6 +425,30 @@ TEST_P(contract, projects_get_numbers_that_are_never_used_again) {
   EXPECT_EQ(gone.error().code, errc::not_found);
 }
 
+TEST_P(contract, projects_are_stored_all_or_none) {
+  const auto named = [](std::string name) {
+    project_record p;
+    p.name = std::move(name);
+    return p;
+  };
+  const auto stored = must(catalog().put_projects({named("a"), named("b"), named("c")}));
+  ASSERT_EQ(stored.size(), 3u);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(stored[i].id, project_id{i + 1});
+  const auto refused = catalog().put_projects({named("d"), named("b"), named("e")});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, errc::conflict);
+  EXPECT_FALSE(catalog().put_projects({named("d"), named("d")})) << "a name twice in one batch";
+  EXPECT_EQ(must(catalog().projects()).size(), 3u);
+  EXPECT_EQ(must(catalog().put_project(named("d"))).id, project_id{4});
+  // A name that is given up is free for the next of the same batch.
+  auto moved = stored[0];
+  moved.name = "~1";
+  const auto both = must(catalog().put_projects({moved, named("a")}));
+  EXPECT_EQ(both[1].id, project_id{5});
+  EXPECT_TRUE(must(catalog().put_projects({})).empty());
+}
+
 TEST_P(contract, blobs_live_in_spaces_and_come_in_order) {
   must(catalog().put_blobs("jobs", {{"b", "2"}, {"a", "1"}, {"c", "3"}}));
   must(catalog().put_blobs("jobs2", {{"z", "9"}}));
