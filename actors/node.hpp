@@ -45,6 +45,7 @@ struct item_error {
 struct counters_view {
   time_values five_minutes_time;
   event_values five_minutes, hour, day, all;
+  handled_values handled;
 };
 
 struct project_view {

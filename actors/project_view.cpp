@@ -22,6 +22,7 @@ void project_state::describe(project_query& query) {
   view.counters.hour = env_.counters->read(counter_window::hour, counter_kind::sum, at.wall);
   view.counters.day = env_.counters->read(counter_window::day, counter_kind::sum, at.wall);
   view.counters.all = totals(view.counts);
+  view.counters.handled = env_.counters->handled(at.wall);
   const auto why = closed();
   if (!why.empty()) {
     view.gate = why;

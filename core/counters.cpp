@@ -112,6 +112,24 @@ void time_window::trim(wall_time now) {
   closed_.erase(closed_.begin(), keep);
 }
 
+void time_window::spread(wall_time now, wall_time until, std::span<double> bins) {
+  trim(now);
+  using seconds = std::chrono::duration<double>;
+  const auto width = seconds{interval_}.count();
+  const auto count = static_cast<double>(bins.size());
+  const auto add = [&](const slot& s, wall_time end) {
+    const auto to = seconds{end - until}.count() / width + count;
+    const auto from = seconds{s.start - until}.count() / width + count;
+    const auto length = std::max(to - from, 1e-9);
+    for (auto i = std::max(0.0, std::floor(from)); i < std::min(count, to); ++i)
+      bins[static_cast<std::size_t>(i)] +=
+          s.sum * std::max(0.0, std::min(to, i + 1) - std::max(from, i)) / length;
+  };
+  for (const auto& s : closed_)
+    add(s, s.start + interval_);
+  if (open_) add(*open_, std::max(now, open_->start + usec{1}));
+}
+
 // -- bytes ---------------------------------------------------------------------------------------
 
 namespace {
@@ -254,6 +272,15 @@ event_values project_counters::read(counter_window window, counter_kind kind, wa
 time_values project_counters::times(counter_kind kind, wall_time now) {
   if (kind == counter_kind::sum) return {fetch_time_.sum(now), process_time_.sum(now)};
   return {fetch_time_.avg(now), process_time_.avg(now)};
+}
+
+handled_values project_counters::handled(wall_time now) {
+  handled_values out;
+  out.until = now - now.time_since_epoch() % handled_values::step;
+  auto& lately = events_[static_cast<std::size_t>(counter_window::five_minutes)];
+  for (std::size_t kind = 1; kind < kinds; ++kind) // all but pending
+    lately[kind].spread(now, out.until, out.counts);
+  return out;
 }
 
 template <class Self, class F>

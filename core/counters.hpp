@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,9 @@ public:
   [[nodiscard]] double per_second(wall_time now); ///< sum over the window's seconds
   [[nodiscard]] double per_event(wall_time now);  ///< sum over the events
   [[nodiscard]] bool empty(wall_time now);
+  /// Adds the events to bins of `interval`, the last of which ends at `until`; a slot that lies in
+  /// two of them is shared out by time.
+  void spread(wall_time now, wall_time until, std::span<double> bins);
 
   void save(std::string& out) const;
   /// Takes what `save` wrote off the front of `in`. False, and empty, if it is something else.
@@ -122,6 +126,14 @@ struct time_values {
   double process_time = 0;
 };
 
+/// How many crawls were reported lately, whatever came of them: the last five minutes in steps.
+struct handled_values {
+  static constexpr usec step = std::chrono::seconds{10};
+  wall_time until{}; ///< where the last step ends; a multiple of `step`, so that steps of all
+                     ///< projects are the same
+  std::array<double, 30> counts{};
+};
+
 /// What a project counts. The totals ("all") are not here: they are the states of its tasks, which
 /// the store keeps.
 class project_counters {
@@ -133,6 +145,7 @@ public:
 
   [[nodiscard]] event_values read(counter_window window, counter_kind kind, wall_time now);
   [[nodiscard]] time_values times(counter_kind kind, wall_time now);
+  [[nodiscard]] handled_values handled(wall_time now);
 
   /// Bytes for the disk; versioned, independent of the machine's byte order.
   [[nodiscard]] std::string save() const;

@@ -2,8 +2,12 @@
 #include "gateway/items.hpp"
 #include "gateway/json_writer.hpp"
 #include "gateway/numbers.hpp"
+#include "gateway/project_json.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
 
 namespace lycosa::gateway {
 namespace {
@@ -103,113 +107,9 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
   return {};
 }
 
-void append_retry(std::string& b, const retry_policy& retry) {
-  b += '{';
-  for (const auto& [n, delay] : retry.table) {
-    append_key(b, std::to_string(n));
-    append_seconds(b, delay);
-  }
-  append_key(b, "");
-  append_seconds(b, retry.otherwise);
-  b += '}';
-}
-
-void append_events(std::string& b, std::string_view window, const event_values& e) {
-  append_key(b, window);
-  b += '{';
-  const std::pair<std::string_view, double> values[]{
-      {"pending", e.pending}, {"success", e.success}, {"retry", e.retry}, {"failed", e.failed}};
-  for (const auto& [name, value] : values) {
-    append_key(b, name);
-    append_double(b, value);
-  }
-  b += '}';
-}
-
-/// pyspider's windows; of `all`, which are states, there are no retries.
-void append_counters(std::string& b, const actors::counters_view& c) {
-  append_key(b, "5m_time");
-  b += '{';
-  append_key(b, "fetch_time");
-  append_double(b, c.five_minutes_time.fetch_time);
-  append_key(b, "process_time");
-  append_double(b, c.five_minutes_time.process_time);
-  b += '}';
-  append_events(b, "5m", c.five_minutes);
-  append_events(b, "1h", c.hour);
-  append_events(b, "1d", c.day);
-  append_events(b, "all", c.all);
-}
-
-void append_project(std::string& b, const actors::project_view& v) {
-  const auto& p = v.record;
-  const auto text = [&](std::string_view key, std::string_view value) {
-    append_key(b, key);
-    append_string(b, value);
-  };
-  const auto number = [&](std::string_view key, std::int64_t value) {
-    append_key(b, key);
-    append_integer(b, value);
-  };
-  b += '{';
-  text("name", p.name);
-  text("group", p.group);
-  text("status", to_string(p.status));
-  append_key(b, "rate");
-  append_double(b, p.rate);
-  append_key(b, "burst");
-  append_double(b, p.burst);
-  text("script", p.script);
-  text("script_md5", p.script_md5);
-  text("comments", p.comments);
-  append_key(b, "min_tick");
-  append_seconds(b, p.min_tick);
-  append_key(b, "retry_delay");
-  if (p.retry)
-    append_retry(b, *p.retry);
-  else
-    b += "null";
-  append_key(b, "crawl_config");
-  b += p.crawl_config.empty() ? "null" : p.crawl_config;
-  append_key(b, "queue_limit");
-  append_unsigned(b, p.queue_limit);
-  append_key(b, "queue_window");
-  append_unsigned(b, p.queue_window);
-  append_key(b, "retain_age");
-  append_seconds(b, p.retain.age);
-  append_key(b, "retain_count");
-  append_unsigned(b, p.retain.count);
-  append_key(b, "updatetime");
-  append_seconds(b, p.updatetime.time_since_epoch());
-  append_key(b, "deleting");
-  b += p.deleting ? "true" : "false";
-  append_key(b, "paused");
-  b += v.paused ? "true" : "false";
-  number("size", static_cast<std::int64_t>(v.size()));
-  number("ready", static_cast<std::int64_t>(v.ready));
-  number("delayed", static_cast<std::int64_t>(v.delayed));
-  number("processing", static_cast<std::int64_t>(v.processing));
-  number("on_disk", static_cast<std::int64_t>(v.on_disk));
-  b += R"(,"counters":{)";
-  number("active", v.counts.active);
-  number("success", v.counts.success);
-  number("failed", v.counts.failed);
-  number("bad", v.counts.bad);
-  append_counters(b, v.counters);
-  b += '}';
-  number("refused", static_cast<std::int64_t>(v.refused));
-  append_key(b, "next_at");
-  if (v.next_at)
-    append_seconds(b, v.next_at->time_since_epoch());
-  else
-    b += "null";
-  text("gate", v.gate);
-  b += '}';
-}
-
 response show_project(const actors::project_view& v, unsigned status) {
   std::string b;
-  append_project(b, v);
+  append_project(b, v, {});
   return json(std::move(b), status);
 }
 
@@ -220,24 +120,81 @@ bool named(const request& r, const exchange_ptr& x) {
   return ok.has_value();
 }
 
+constexpr std::size_t most_names = 1000;
+
+/// Asks for the projects of a list of names with commas; what is not there is left out.
+void ask_each(service& s, std::string_view names,
+              std::function<void(result<std::vector<actors::project_view>>)> done) {
+  std::vector<std::string> wanted;
+  for (std::size_t at = 0; at < names.size();) {
+    const auto comma = std::min(names.find(',', at), names.size());
+    if (comma > at) wanted.emplace_back(names.substr(at, comma - at));
+    at = comma + 1;
+  }
+  if (wanted.size() > most_names)
+    return done(fail(errc::invalid_argument, "names",
+                     "more than " + std::to_string(most_names) + " names"));
+  if (wanted.empty()) return done(std::vector<actors::project_view>{});
+  struct gathered {
+    std::mutex mutex;
+    std::vector<std::optional<actors::project_view>> views;
+    std::size_t open = 0;
+  };
+  auto all = std::make_shared<gathered>();
+  all->views.resize(wanted.size());
+  all->open = wanted.size();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    s.node.get_project(std::move(wanted[i]), [all, i, done](result<actors::project_view> v) {
+      std::unique_lock lock(all->mutex);
+      if (v) all->views[i] = std::move(*v);
+      if (--all->open > 0) return;
+      std::vector<actors::project_view> found;
+      for (auto& view : all->views)
+        if (view) found.push_back(std::move(*view));
+      lock.unlock();
+      done(std::move(found));
+    });
+}
+
 } // namespace
 
+/// `fields`: which members; `names`: only these, those that there are not are left out; `totals`:
+/// with the sums of all that were asked for.
 void list_projects(service& s, const request& r, const exchange_ptr& x) {
-  s.node.list_projects(answering<std::vector<actors::project_view>>(
-      x, [lines = r.wants_lines()](const std::vector<actors::project_view>& all) {
+  project_fields fields;
+  if (const auto* list = r.argument("fields"); list != nullptr) {
+    auto read = project_fields::parse(*list);
+    if (!read) return answer_now(x, problem(read.error()));
+    fields = *read;
+  }
+  const auto* totals = r.argument("totals");
+  const bool with_totals = totals != nullptr && *totals == "true";
+  auto answer = answering<std::vector<actors::project_view>>(
+      x,
+      [lines = r.wants_lines(), fields, with_totals](const std::vector<actors::project_view>& all) {
         std::string b = lines ? "" : R"({"projects":[)";
         bool first = true;
         for (const auto& v : all) {
           if (!lines && !first) b += ',';
           first = false;
-          append_project(b, v);
+          append_project(b, v, fields);
           if (lines) b += '\n';
         }
-        if (!lines) b += "]}";
+        if (!lines) {
+          b += ']';
+          if (with_totals) {
+            b += ",\"totals\":";
+            append_totals(b, all);
+          }
+          b += '}';
+        }
         auto shown = json(std::move(b));
         if (lines) shown.content_type = "application/x-ndjson";
         return shown;
-      }));
+      });
+  const auto* names = r.argument("names");
+  if (names == nullptr) return s.node.list_projects(std::move(answer));
+  ask_each(s, *names, std::move(answer));
 }
 
 void get_project(service& s, const request& r, const exchange_ptr& x) {

@@ -141,6 +141,28 @@ TEST(project_counters, count_each_kind_in_each_window) {
   EXPECT_NEAR(c.read(day, counter_kind::avg, start + hours{12}).success, 0, 1e-9 + 2.0 / 43'200);
 }
 
+TEST(project_counters, what_was_handled_is_told_in_steps_of_ten_seconds) {
+  project_counters c;
+  const auto at = [](int s) { return start + seconds{s}; };
+  EXPECT_EQ(c.handled(at(0)).counts, (std::array<double, 30>{}));
+  for (int s = 0; s < 100; ++s) // steps begin at 0, as `start` does
+    c.record({.pending = 7, .success = 2, .retry = 1, .failed = s % 10 == 0}, at(s));
+  const auto h = c.handled(at(105));
+  EXPECT_EQ(h.until, at(100));
+  double sum = 0;
+  for (auto n : h.counts)
+    sum += n;
+  // A slot is shared out over the time it was open, so that some counts as a step earlier or later.
+  EXPECT_NEAR(sum, 310, 3);
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_EQ(h.counts[i], 0) << i;
+  for (std::size_t i = 20; i < 30; ++i)
+    EXPECT_NEAR(h.counts[i], 31, 5) << i;
+  // Later they have moved, and in the end they are forgotten.
+  EXPECT_NEAR(c.handled(at(205)).counts[15], 31, 5);
+  EXPECT_EQ(c.handled(at(800)).counts, (std::array<double, 30>{}));
+}
+
 TEST(project_counters, times_are_averages_and_nonsense_is_left_out) {
   project_counters c;
   c.record_times(0.5, 0.1, start);
