@@ -199,6 +199,8 @@ private:
       co_return co_await refuse(problem(400, "the request's address is malformed"));
     r.content_type = std::string{head[http::field::content_type]};
     r.accept = std::string{head[http::field::accept]};
+    r.accept_encoding = std::string{head[http::field::accept_encoding]};
+    r.if_none_match = std::string{head[http::field::if_none_match]};
     r.last_event_id = std::string{head["Last-Event-ID"]};
     if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
     deadline_->lift();

@@ -49,21 +49,4 @@ void show_readiness(service& s, const request&, const exchange_ptr& x) {
   }));
 }
 
-void show_start_page(service&, const request&, const exchange_ptr& x) {
-  response r;
-  r.content_type = "text/html; charset=utf-8";
-  r.body = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Lycosa</title>"
-           "<h1>Lycosa</h1><p>A crawl and job scheduler is running here. What it offers to "
-           "programs:</p><ul>";
-  for (const auto& entry : all_routes()) {
-    const std::string pattern{entry.pattern};
-    r.body += "<li><code>" + std::string{entry.method} + " ";
-    const bool link = entry.method == "GET" && pattern.find('{') == std::string::npos;
-    r.body += link ? "<a href=\"" + pattern + "\">" + pattern + "</a>" : pattern;
-    r.body += "</code></li>";
-  }
-  r.body += "</ul></html>";
-  answer_now(x, std::move(r));
-}
-
 } // namespace lycosa::gateway

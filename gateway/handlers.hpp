@@ -51,7 +51,8 @@ void show_counters(service& s, const request& r, const exchange_ptr& x);
 void show_size(service& s, const request& r, const exchange_ptr& x);
 void show_health(service& s, const request& r, const exchange_ptr& x);
 void show_readiness(service& s, const request& r, const exchange_ptr& x);
-void show_start_page(service& s, const request& r, const exchange_ptr& x);
+void show_dashboard(service& s, const request& r, const exchange_ptr& x);
+void show_asset(service& s, const request& r, const exchange_ptr& x);
 
 /// The `limit` of a listing: 1 to 10,000, by default 100. Error: the field and the range.
 [[nodiscard]] result<std::size_t> read_limit(const request& r);

@@ -128,6 +128,8 @@ std::string_view status_title(unsigned status) noexcept {
     return "Created";
   case 204:
     return "No Content";
+  case 304:
+    return "Not Modified";
   case 400:
     return "Bad Request";
   case 404:

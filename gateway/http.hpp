@@ -24,7 +24,9 @@ struct request {
   std::vector<std::string> captured;                      ///< what stands for the route's `{}`
   std::string content_type;
   std::string accept;
-  std::string last_event_id; ///< the header; empty = none
+  std::string accept_encoding;
+  std::string if_none_match; ///< this header and the next; empty = none
+  std::string last_event_id;
   std::shared_ptr<request_body> body = std::make_shared<request_body>();
 
   [[nodiscard]] const std::string* argument(std::string_view name) const;

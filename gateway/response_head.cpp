@@ -33,9 +33,9 @@ std::string response_head(const response& r, const framing& how) {
   head += date_now();
   head += "\r\nContent-Type: ";
   head += r.content_type;
-  if (!how.parts)
+  if (!how.parts && r.status != 304) // there it would be the length of what is not sent
     head += "\r\nContent-Length: " + std::to_string(r.body.size());
-  else if (how.chunks)
+  else if (how.parts && how.chunks)
     head += "\r\nTransfer-Encoding: chunked";
   for (const auto& [name, value] : r.headers)
     head += "\r\n" + name + ": " + value;

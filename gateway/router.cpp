@@ -54,7 +54,8 @@ constexpr std::array routes{
     route_entry{"GET", "/v1/active", show_active},
     route_entry{"GET", "/healthz", show_health},
     route_entry{"GET", "/readyz", show_readiness},
-    route_entry{"GET", "/", show_start_page},
+    route_entry{"GET", "/", show_dashboard},
+    route_entry{"GET", "/assets/{}", show_asset},
 };
 
 bool matches(std::string_view pattern, const request& r, std::vector<std::string>& captured) {
@@ -76,10 +77,6 @@ bool matches(std::string_view pattern, const request& r, std::vector<std::string
 }
 
 } // namespace
-
-std::span<const route_entry> all_routes() noexcept {
-  return routes;
-}
 
 void route(service& s, request r, const exchange_ptr& x) {
   std::string allowed;

@@ -4,8 +4,6 @@
 #include "gateway/http.hpp"
 #include "gateway/server.hpp"
 
-#include <span>
-
 namespace lycosa::gateway {
 
 /// What handlers work with.
@@ -24,9 +22,6 @@ struct route_entry {
   std::string_view pattern;
   handler run;
 };
-
-/// Every call there is.
-[[nodiscard]] std::span<const route_entry> all_routes() noexcept;
 
 /// Finds the handler and runs it; answers 404, or 405 with what is allowed.
 void route(service& s, request r, const exchange_ptr& x);

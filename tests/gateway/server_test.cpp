@@ -258,9 +258,10 @@ TEST_F(http_front, projects_are_made_shown_and_dropped) {
   EXPECT_NE(a.body.find(R"("crawl_config":{"a":1.0})"), std::string::npos);
   EXPECT_NE(a.body.find("1700000000.123456"), std::string::npos);
   EXPECT_EQ(json::parse(call("GET", "/v1/size").body)["size"], 3);
-  for (const auto* bad : {R"({"rate":-1})", R"({"rate":"1"})", R"({"status":"running"})",
-                          R"({"retry_delay":{"x":1}})", R"({"queue_limit":1.5})", R"({"retain_age":-1})", R"({"retain_count":-1})", R"({"group":1})",
-                          R"({"rate":1,"rate":2})"})
+  for (const auto* bad :
+       {R"({"rate":-1})", R"({"rate":"1"})", R"({"status":"running"})",
+        R"({"retry_delay":{"x":1}})", R"({"queue_limit":1.5})", R"({"retain_age":-1})",
+        R"({"retain_count":-1})", R"({"group":1})", R"({"rate":1,"rate":2})"})
     EXPECT_EQ(call("PUT", "/v1/projects/p", bad).status, 400) << bad;
   EXPECT_EQ(call("PUT", "/v1/projects/a%20b", "{}").status, 400);
   EXPECT_EQ(call("GET", "/v1/projects/none").status, 404);
