@@ -167,6 +167,7 @@ void add_serve(CLI::App& app, context& ctx) {
       "SIGINT or SIGTERM: stops taking requests, finishes what is under way, exits with 0; a "
       "second\n"
       "one exits at once. What was answered with success is on disk either way.\n\n"
+      "A browser shows the dashboard at http://HOST:PORT/.\n\n"
       "Examples:\n"
       "  lycosa serve --data /var/lib/lycosa --listen 127.0.0.1:8040\n"
       "  lycosa serve --config conf/throughput.toml --set log.levels='{ http = \"debug\" }'");
