@@ -138,6 +138,7 @@ void ask_each(service& s, std::string_view names,
   struct gathered {
     std::mutex mutex;
     std::vector<std::optional<actors::project_view>> views;
+    std::optional<error> failure;
     std::size_t open = 0;
   };
   auto all = std::make_shared<gathered>();
@@ -146,8 +147,15 @@ void ask_each(service& s, std::string_view names,
   for (std::size_t i = 0; i < wanted.size(); ++i)
     s.node.get_project(std::move(wanted[i]), [all, i, done](result<actors::project_view> v) {
       std::unique_lock lock(all->mutex);
-      if (v) all->views[i] = std::move(*v);
+      if (v)
+        all->views[i] = std::move(*v);
+      else if (v.error().code != errc::not_found) // it may well be there
+        all->failure = std::move(v.error());
       if (--all->open > 0) return;
+      if (all->failure) {
+        lock.unlock();
+        return done(tl::unexpected(std::move(*all->failure)));
+      }
       std::vector<actors::project_view> found;
       for (auto& view : all->views)
         if (view) found.push_back(std::move(*view));
