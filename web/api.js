@@ -10,6 +10,9 @@ export class ApiError extends Error {
 
 /** path`/v1/projects/${name}`: the parts put in are encoded. */
 export function path(words, ...parts) {
+  // A browser takes these, encoded too, for steps in the address.
+  if (parts.some((p) => p === "." || p === ".."))
+    throw new ApiError(400, "an address cannot have . or .. for a name");
   return words.reduce((all, w, i) => all + encodeURIComponent(parts[i - 1]) + w);
 }
 
@@ -36,6 +39,20 @@ export async function call(method, target, body, signal) {
   if (!answer.ok)
     throw new ApiError(answer.status, value?.detail ?? `HTTP ${answer.status}`, value?.errors);
   return value;
+}
+
+/** Shows an error at the fields it names, `named[i].key`; returns the words for those it does not. */
+export function place(error, named) {
+  const faults = error.errors?.length ? error.errors : [{ field: "", reason: error.message }];
+  const rest = [];
+  for (const { field, reason } of faults) {
+    const f = named.find(({ key }) => field ? field === key || field.startsWith(`${key}[`)
+      : reason.startsWith(`${key}: `));
+    if (f) f.fail(field ? reason : reason.slice(f.key.length + 2));
+    else rest.push(field ? `${field}: ${reason}` : reason);
+  }
+  named.find((f) => f.input.hasAttribute("aria-invalid"))?.input.focus();
+  return rest.join("; ");
 }
 
 export const get = (target, signal) => call("GET", target, undefined, signal);

@@ -26,6 +26,7 @@ let first = true;
 function go() {
   const place = location.hash.replace(/^#/, "").split("?")[0];
   leaving.abort();
+  for (const box of document.querySelectorAll("dialog[open]")) box.close("");
   leaving = new AbortController();
   const main = document.getElementById("main");
   main.replaceChildren();

@@ -4,7 +4,8 @@ const svgSpace = "http://www.w3.org/2000/svg";
 
 function fill(node, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value === null || value === undefined) continue;
+    if (value === false && typeof node[name] !== "boolean") continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name in node && !name.startsWith("aria-") && node.namespaceURI !== svgSpace)
       node[name] = value;
@@ -92,13 +93,14 @@ export function button(words, onclick, properties) {
 }
 
 /** Tells what was done, or what went wrong, at the foot of the page and to screen readers. */
-export function notify(words, bad = false) {
+export function notify(words, { bad = false, undo = null } = {}) {
   const box = document.getElementById("notices");
   const note = h("div", { className: bad ? "notice bad" : "notice" }, h("span", null, words),
+    undo && button("Undo", () => (note.remove(), undo())),
     button("Dismiss", () => note.remove(), { className: "quiet" }));
   box.append(note);
   while (box.childElementCount > 3) box.firstChild.remove();
-  setTimeout(() => note.remove(), bad ? 20000 : 5000);
+  setTimeout(() => note.remove(), bad || undo ? 20000 : 5000);
 }
 
 /** Asks in a dialog; resolves to whether it was agreed to. */

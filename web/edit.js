@@ -20,32 +20,43 @@ async function change(name, members, undo) {
 export function statusSwitch(name, changed) {
   let known = "";
   let busy = false;
+  let timer = 0;
+  let byKeys = false;
+  async function send() {
+    timer = 0;
+    const wanted = node.value;
+    const before = known;
+    if (wanted === before) return;
+    busy = true;
+    const view = await change(name, { status: wanted }, (error) => {
+      node.value = before;
+      node.dataset.status = before;
+      notify(`${name}: ${error.message}`, { bad: true });
+    });
+    busy = false;
+    if (view) {
+      known = view.status;
+      notify(`${name} is ${view.status} now.`);
+      changed(view);
+    }
+  }
   const node = select(statuses, "", {
     className: "status",
     "aria-label": `Status of ${name}`,
-    onchange: async () => {
-      const wanted = node.value;
-      const before = known;
-      busy = true;
-      node.dataset.status = wanted;
-      const view = await change(name, { status: wanted }, (error) => {
-        node.value = before;
-        node.dataset.status = before;
-        notify(`${name}: ${error.message}`, true);
-      });
-      busy = false;
-      if (view) {
-        known = view.status;
-        notify(`${name} is ${view.status} now.`);
-        changed(view);
-      }
+    onpointerdown: () => (byKeys = false),
+    onkeydown: () => (byKeys = true),
+    // The arrow keys pass through what lies between: only where they rest is meant.
+    onchange: () => {
+      node.dataset.status = node.value;
+      clearTimeout(timer);
+      timer = setTimeout(send, byKeys ? 700 : 0);
     },
   });
   return {
     node,
     update(status) {
       known = status;
-      if (busy || document.activeElement === node) return;
+      if (busy || timer || document.activeElement === node) return;
       node.value = status;
       node.dataset.status = status;
     },

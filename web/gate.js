@@ -32,6 +32,12 @@ export function gateOf(p) {
       brief: `next ${fromNow(next)}`,
       words: `All that is queued is delayed. The next task is due at ${when(next)}.`,
     };
+  if (gate === "its next tasks are being read from disk")
+    return {
+      tone: "wait",
+      brief: "reading from disk",
+      words: "Its next tasks lie past its queue_window and are being read from disk.",
+    };
   if (gate === "nothing is queued")
     return { tone: "idle", brief: "nothing queued", words: "Nothing is queued." };
   if (gate === "all tasks are handed out")
@@ -82,6 +88,13 @@ export function taskState(task, p) {
       words: `It is delayed until ${task.due ? when(task.due) : "later"}`
         + (task.schedule.retried > 0
           ? `: retry ${task.schedule.retried} of ${task.schedule.retries} after a failure.` : "."),
+    };
+  if (task.state === "on_disk")
+    return {
+      tone: "wait",
+      brief: "on disk",
+      words: "It is queued on disk, past the project's queue_window, and is read when its turn "
+        + `comes.${p ? ` ${gateOf(p).words}` : ""}`,
     };
   if (task.status === 1) {
     const gate = p ? gateOf(p) : null;

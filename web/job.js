@@ -67,7 +67,7 @@ export function show(main, [id], signal) {
       await call();
       notify(words);
     } catch (error) {
-      notify(error.message, true);
+      notify(error.message, { bad: true });
     }
     polled.again();
   }
@@ -77,7 +77,7 @@ export function show(main, [id], signal) {
   pauseForm.addEventListener("submit", (e) => {
     e.preventDefault();
     pauseForm.hidden = true;
-    if (latest.paused) act(`${id} goes on.`, () => post(`${job(id)}/resume`,
+    if (latest?.paused) act(`${id} goes on.`, () => post(`${job(id)}/resume`,
       { missed: missed.input.value }));
     else act(`${id} is paused.`, () => post(`${job(id)}/pause`, { reason: reason.input.value.trim() }));
     pause.focus();
@@ -88,6 +88,7 @@ export function show(main, [id], signal) {
       h("button", { type: "submit", className: "primary" }, latest?.paused ? "Resume job" : "Pause job"));
     if (!pauseForm.hidden) pauseForm.querySelector("input, select").focus();
   });
+  const missing = h("p", { className: "empty", role: "status" });
   const content = h("div", { className: "stack", hidden: true }, panel,
     h("div", { className: "two" },
       h("section", { className: "card" }, h("h2", null, "Next times"), meaning, times),
@@ -111,10 +112,10 @@ export function show(main, [id], signal) {
           await remove(job(id));
           location.hash = "#/jobs";
         } catch (error) {
-          notify(error.message, true);
+          notify(error.message, { bad: true });
         }
       }, { className: "danger quiet" })),
-    pauseForm, content);
+    pauseForm, missing, content);
 
   function paintRuns() {
     const order = [...runs.keys()].sort((a, b) => b - a);
@@ -139,6 +140,7 @@ export function show(main, [id], signal) {
     setClass(panel, `why ${j.paused ? "stop" : j.finished ? "idle" : "go"}`);
     setText(pause, j.paused ? "Resume" : "Pause");
     const key = JSON.stringify(j);
+    setText(missing, "");
     content.hidden = false;
     if (key === shown) return;
     shown = key;
@@ -163,9 +165,10 @@ export function show(main, [id], signal) {
       await paint(await get(job(id), signal));
     } catch (error) {
       if (error.status !== 404) throw error;
-      content.replaceChildren(h("p", { className: "empty" }, "There is no such job."));
-      content.hidden = false;
-      return 60000;
+      setText(missing, "There is no such job.");
+      content.hidden = true;
+      main.dataset.ready = "yes";
+      return 10000;
     }
     await readRuns(null);
     main.dataset.ready = "yes";

@@ -69,7 +69,12 @@ export function show(main, [id], signal) {
 
   function action() {
     const form = actions[kind.input.value];
-    if (!form.type) return JSON.parse(shown[0][1].input.value);
+    if (!form.type)
+      try {
+        return JSON.parse(shown[0][1].input.value);
+      } catch (error) {
+        throw Object.assign(error, { at: "action" });
+      }
     const made = { type: form.type };
     for (const [key, f] of shown) {
       if (f.input.value === "") continue;
@@ -111,8 +116,7 @@ export function show(main, [id], signal) {
     try {
       body = { name: name.input.value.trim(), trigger: trigger.trigger(), action: action() };
     } catch (error) {
-      return told({ errors: [{ field: error.field ? `trigger.${error.field}` : "",
-        reason: error.message }] });
+      return told({ errors: [{ field: error.at ?? "", reason: error.message }] });
     }
     const zone = trigger.timezone();
     if (zone || !fresh) body.timezone = zone;

@@ -28,7 +28,7 @@ function makeRow(id, again) {
         await post(`${job(id)}/run`);
         notify(`${id} is started.`);
       } catch (error) {
-        notify(error.message, true);
+        notify(error.message, { bad: true });
       }
       again();
     }, { "aria-label": `Run now: ${id}` })));
@@ -56,21 +56,22 @@ function makeRow(id, again) {
 
 /** The next day as a line with a mark for each job's next run. */
 function timeLine() {
-  const marks = h("div", { className: "marks" });
-  const node = h("section", { className: "card timeline", "aria-label": "Next runs" },
-    h("h2", null, "The next 24 hours"), marks,
+  // The table says the same: to the keyboard and screen readers these would be in the way.
+  const marks = h("div", { className: "marks", "aria-hidden": "true" });
+  const title = h("h2");
+  const node = h("section", { className: "card timeline", "aria-label": "Next runs" }, title, marks,
     h("div", { className: "scale", "aria-hidden": "true" },
       ["now", "6 h", "12 h", "18 h", "24 h"].map((w) => h("span", null, w))));
   return {
     node,
-    update(jobs) {
+    update(jobs, some) {
+      setText(title, `The next 24 hours${some ? ", of the jobs on this page" : ""}`);
       const due = jobs.filter((j) => j.next_run_time && !j.paused)
         .map((j) => ({ j, in: seconds(j.next_run_time) - now() }))
         .filter((x) => x.in < 86400);
       marks.replaceChildren(...due.map((x) => {
         const mark = h("a", { className: "mark", href: `#/job/${encodeURIComponent(x.j.id)}`,
-          title: `${x.j.id}: ${nextWords(x.j)}`,
-          "aria-label": `${x.j.id}, ${nextWords(x.j)}` });
+          title: `${x.j.id}: ${nextWords(x.j)}`, tabIndex: -1 });
         mark.style.left = `${Math.max(0, Math.min(1, x.in / 86400)) * 100}%`;
         return mark;
       }));
@@ -89,7 +90,11 @@ export function show(main, _, signal) {
   const body = h("tbody");
   const empty = h("p", { className: "empty", hidden: true }, "There is no job yet.");
   const whole = button("Pause all", async () => {
-    await post(`/v1/scheduler/jobs/${whole.dataset.paused ? "resume" : "pause"}`);
+    try {
+      await post(`/v1/scheduler/jobs/${whole.dataset.paused ? "resume" : "pause"}`);
+    } catch (error) {
+      notify(error.message, { bad: true });
+    }
     polled.again();
   });
   const back = button("Previous", () => (cursors.pop(), polled.again()));
@@ -110,8 +115,13 @@ export function show(main, _, signal) {
     const queue = [...ids];
     const work = async () => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-        const { runs } = await get(`${job(id)}/runs?limit=1`, signal);
-        lasts.set(id, runs[0] ?? null);
+        try {
+          const { runs } = await get(`${job(id)}/runs?limit=1`, signal);
+          lasts.set(id, runs[0] ?? null);
+        } catch (error) {
+          if (error.status !== 404) throw error;
+          lasts.set(id, null); // it has just been removed
+        }
         rows.get(id)?.ran(lasts.get(id));
       }
     };
@@ -127,7 +137,7 @@ export function show(main, _, signal) {
     const ids = list.jobs.map((j) => j.id);
     reconcile(body, ids, rows, (id) => makeRow(id, () => polled.again()));
     for (const j of list.jobs) rows.get(j.id)?.update(j);
-    line.update(list.jobs);
+    line.update(list.jobs, next !== null || cursors.length > 1);
     empty.hidden = list.jobs.length > 0 || cursors.length > 1;
     setText(words, `${count(sums.jobs)} jobs, ${count(sums.running)} running, `
       + `${count(sums.jobs_paused)} paused`);

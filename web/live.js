@@ -1,16 +1,20 @@
 // What keeps pages up to date: polls that rest while nobody looks, and the stream of events.
 
+import { ApiError } from "./api.js";
 import { setClass, setText } from "./dom.js";
 import { at, now } from "./format.js";
 
+const shortest = 250; // ms from one question to the next
 let lost = null;
 
-function told(ok) {
+/** `refused`: why the node did not give what was asked for; empty = it did; null = no answer. */
+function told(refused) {
   const line = document.getElementById("connection");
-  if (ok) lost = null;
-  else lost ??= now();
-  setClass(line, ok ? "connection ok" : "connection bad");
-  setText(line, ok ? "Connected" : `No answer from the node since ${at(lost)}`);
+  if (refused === null) lost ??= now();
+  else lost = null;
+  setClass(line, refused === "" ? "connection ok" : "connection bad");
+  setText(line, refused === "" ? "Connected"
+    : refused ?? `No answer from the node since ${at(lost)}`);
 }
 
 function seen(signal) {
@@ -30,7 +34,8 @@ function pause(ms, signal) {
 
 /**
  * Calls `ask(signal)` now and again until `signal` ends; it may return how many ms to wait. While
- * the tab is hidden nothing is asked. `again()` of the returned object asks without waiting.
+ * the tab is hidden nothing is asked. `again()` of the returned object asks without waiting, but
+ * not more than four times a second. What goes wrong is shown, and asked for again.
  */
 export function poll(ask, signal, ms = 2000) {
   let hurry = new AbortController();
@@ -41,20 +46,18 @@ export function poll(ask, signal, ms = 2000) {
       if (signal.aborted) return;
       hurry = new AbortController();
       wanted = false;
+      const began = performance.now();
       let wait = ms;
       try {
         wait = (await ask(signal)) ?? ms;
-        told(true);
+        told("");
       } catch (error) {
         if (signal.aborted) return;
-        if (error.status !== 0) {
-          console.error(error);
-          throw error;
-        }
-        told(false);
+        if (!(error instanceof ApiError)) console.error(error);
+        told(error.status === 0 ? null : error.message);
       }
-      if (wanted) continue;
-      await pause(wait, AbortSignal.any([signal, hurry.signal]));
+      if (!wanted) await pause(wait, AbortSignal.any([signal, hurry.signal]));
+      if (wanted) await pause(began + shortest - performance.now(), signal);
     }
   })();
   return {

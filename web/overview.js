@@ -1,6 +1,6 @@
 // All projects of the node.
 
-import { get, project, put } from "./api.js";
+import { ApiError, get, place, project, put } from "./api.js";
 import { legend, progressBars, sparkline } from "./bars.js";
 import { chartBox, throughputChart } from "./charts.js";
 import { button, field, h, notify, reconcile, select, setClass, setText } from "./dom.js";
@@ -91,27 +91,41 @@ function tile(title) {
 }
 
 function newProject(again) {
-  const name = field("Name", h("input", { required: true, maxLength: 64, autocomplete: "off" }),
-    { name: "name", hint: "letters, digits, _ . -" });
-  const rate = field("Rate (tasks a second)", h("input", { value: "1", inputMode: "decimal" }));
-  const burst = field("Burst", h("input", { value: "10", inputMode: "decimal" }));
+  const number = (value) => h("input", { value, inputMode: "decimal", autocomplete: "off" });
+  const fields = [
+    { key: "project", ...field("Name", h("input", { maxLength: 64, autocomplete: "off" }),
+      { hint: "letters, digits, _ . -" }) },
+    { key: "group", ...field("Group", h("input", { autocomplete: "off" }), { hint: "may be empty" }) },
+    { key: "rate", ...field("Rate (tasks a second)", number("1")) },
+    { key: "burst", ...field("Burst", number("10")) },
+  ];
+  const wrong = h("p", { className: "wrong", role: "alert" });
   const box = h("dialog", { className: "dialog", "aria-label": "New project" },
     h("form", {
+      noValidate: true,
       onsubmit: async (e) => {
         e.preventDefault();
-        name.fail("");
+        setText(wrong, "");
+        for (const f of fields) f.fail("");
+        const [name, group, rate, burst] = fields.map((f) => f.input.value.trim());
+        if (!name) return (fields[0].fail("must not be empty"), fields[0].input.focus());
         try {
-          await put(project(name.input.value.trim()), {
-            status: "RUNNING", rate: Number(rate.input.value), burst: Number(burst.input.value),
+          // What is put where there is something changes that.
+          const there = await get(`/v1/projects?fields=name&names=${encodeURIComponent(name)}`);
+          if (there.projects.length) throw new ApiError(409, `project: there is a ${name} already`);
+          const amount = (text) => (text === "" || Number.isNaN(Number(text)) ? text : Number(text));
+          await put(project(name), {
+            status: "RUNNING", group, rate: amount(rate), burst: amount(burst),
           });
-          notify(`${name.input.value} is there.`);
+          notify(`${name} is there.`);
           box.close();
           again();
         } catch (error) {
-          name.fail(error.message);
+          setText(wrong, place(error, fields));
         }
+        return undefined;
       },
-    }, h("h2", null, "New project"), name.node, rate.node, burst.node,
+    }, h("h2", null, "New project"), fields.map((f) => f.node), wrong,
     h("div", { className: "actions" }, button("Cancel", () => box.close()),
       h("button", { type: "submit", className: "primary" }, "Create"))));
   box.addEventListener("close", () => box.remove());
@@ -258,7 +272,7 @@ export function show(main, _, signal) {
   const detailed = poll(async () => {
     if (whole || !rows.size) return 2000;
     const names = [...rows.keys()].join();
-    const { projects } = await get(`/v1/projects?fields=${full}&names=${names}`, signal);
+    const { projects } = await get(`/v1/projects?fields=${full}&names=${encodeURIComponent(names)}`, signal);
     for (const p of projects) {
       known.add(p.name);
       rows.get(p.name)?.update(p);

@@ -1,6 +1,6 @@
 // One project: why it does what it does, its facts, its tasks.
 
-import { ApiError, get, post, project, put, remove } from "./api.js";
+import { ApiError, get, place, post, project, put, remove } from "./api.js";
 import { legend, progressBars } from "./bars.js";
 import { chartBox, throughputChart } from "./charts.js";
 import { button, confirmed, field, h, notify, setClass, setText } from "./dom.js";
@@ -63,10 +63,7 @@ function editDialog(p, done) {
           done(await put(project(p.name), members));
           box.close();
         } catch (error) {
-          const named = fields.find((f) => error.errors?.some((x) => x.field === f.key)
-            || error.message.startsWith(`${f.key}:`));
-          if (named) named.fail(error.message.replace(`${named.key}: `, ""));
-          else setText(wrong, error.message);
+          setText(wrong, place(error, fields));
         }
         return undefined;
       },
@@ -94,6 +91,7 @@ export function show(main, [name], signal) {
   const bars = progressBars();
   const box = chartBox(`Tasks of ${name} handled a second`);
   const content = h("div", { className: "stack", hidden: true });
+  const missing = h("p", { className: "empty", role: "status" });
   const browser = taskBrowser(name, signal, () => polled.again());
   const active = activeList(name);
 
@@ -107,7 +105,7 @@ export function show(main, [name], signal) {
           await post(`${project(name)}/start`);
           notify("on_start is queued.");
         } catch (error) {
-          notify(error.message, true);
+          notify(error.message, { bad: true });
         }
         polled.again();
       }),
@@ -120,10 +118,10 @@ export function show(main, [name], signal) {
           await remove(`${project(name)}?confirm=${encodeURIComponent(name)}`);
           location.hash = "#/";
         } catch (error) {
-          notify(error.message, true);
+          notify(error.message, { bad: true });
         }
       }, { className: "danger quiet" })),
-    content);
+    missing, content);
   content.append(panel,
     h("div", { className: "two" },
       h("section", { className: "card" }, h("h2", null, "Facts"),
@@ -146,6 +144,7 @@ export function show(main, [name], signal) {
       setText(v.dd, words ?? "");
     }
     browser.counts(p.counters);
+    setText(missing, "");
     content.hidden = false;
     main.dataset.ready = "yes";
   }
@@ -162,9 +161,10 @@ export function show(main, [name], signal) {
     const [p] = (await get(`/v1/projects?names=${encodeURIComponent(name)}&fields=${members}`,
       signal)).projects;
     if (!p) {
-      content.replaceChildren(h("p", { className: "empty" }, "There is no such project."));
-      content.hidden = false;
-      return 10000;
+      setText(missing, "There is no such project.");
+      content.hidden = true;
+      main.dataset.ready = "yes";
+      return undefined;
     }
     paint(p);
     chart?.update(p.handled);

@@ -1,22 +1,21 @@
 // One task: what it waits for, its record.
 
 import { get, project, task } from "./api.js";
-import { button, confirmed, h, setClass, setText } from "./dom.js";
+import { button, confirmed, h, reconcile, setClass, setText } from "./dom.js";
 import { at, when } from "./format.js";
 import { taskState } from "./gate.js";
 import { poll } from "./live.js";
 import { outcome } from "./task_lists.js";
 import { command, statusNames } from "./tasks.js";
 
-const safe = (url) => (/^https?:\/\//i.test(url) ? url : null);
+const web = /^https?:\/\//i; // of nothing else a link is made
 
 function parts(t) {
   const s = t.schedule;
   return [
-    ["Url", safe(t.url) ? h("a", { href: t.url, rel: "noreferrer noopener", target: "_blank" }, t.url)
-      : t.url],
+    ["Url", t.url],
     ["Status", statusNames[t.status]],
-    ["State in the queue", t.state || "not queued"],
+    ["State in the queue", t.state.replace("_", " ") || "not queued"],
     t.due ? [t.state === "processing" ? "Lease ends" : "Due", when(t.due)] : null,
     t.consumer ? ["Consumer", t.consumer] : null,
     ["Priority", String(s.priority)],
@@ -42,16 +41,16 @@ export function show(main, [name, id], signal) {
   });
   const result = h("pre", { tabIndex: 0, "aria-label": "result", hidden: true });
   let latest = null;
+  const again = () => polled.again();
   const requeue = button("Requeue", async () => {
-    if (latest) await command([latest], "requeue");
-    polled.again();
+    if (latest) await command([latest], "requeue", again);
   }, { className: "primary" });
   const cancel = button("Cancel task", async () => {
     const sure = latest && await confirmed(`Cancel ${id}?`,
       "It becomes BAD and is not run until it is requeued.", "Cancel it");
-    if (sure) await command([latest], "cancel");
-    polled.again();
+    if (sure) await command([latest], "cancel", again);
   }, { className: "danger quiet" });
+  const missing = h("p", { className: "empty", role: "status" });
   const content = h("div", { className: "stack", hidden: true }, panel,
     h("section", { className: "card" }, h("h2", null, "Facts"), facts),
     h("div", { className: "two" }, records.map((r) => r.node)),
@@ -71,7 +70,24 @@ export function show(main, [name, id], signal) {
       h("a", { href: `#/project/${encodeURIComponent(name)}` }, name), " / task"),
     h("div", { className: "title-row" }, h("h1", { tabIndex: -1, className: "taskid" }, id),
       h("span", { className: "grow" }), requeue, cancel),
-    content);
+    missing, content);
+
+  // What is there stays, with the focus and what is marked in it; only words change.
+  const kept = new Map();
+  function paintFacts(t) {
+    const now = new Map(parts(t));
+    reconcile(facts, [...now.keys()], kept, (title) => {
+      const dd = h("dd");
+      return { dd, node: h("div", null, h("dt", null, title), dd) };
+    });
+    for (const [title, words] of now) {
+      const { dd } = kept.get(title);
+      if (title !== "Url" || !web.test(words)) setText(dd, words);
+      else if (dd.textContent !== words)
+        dd.replaceChildren(h("a", { href: words, rel: "noreferrer noopener", target: "_blank" },
+          words));
+    }
+  }
 
   let shown = "";
   const polled = poll(async () => {
@@ -80,9 +96,10 @@ export function show(main, [name, id], signal) {
       t = await get(task(name, id), signal);
     } catch (error) {
       if (error.status !== 404) throw error;
-      content.replaceChildren(h("p", { className: "empty" }, "There is no such task."));
-      content.hidden = false;
-      return 60000;
+      setText(missing, "There is no such task.");
+      content.hidden = true;
+      main.dataset.ready = "yes";
+      return 10000;
     }
     const [p] = (await get(`/v1/projects?names=${encodeURIComponent(name)}`
       + "&fields=status,rate,burst,ready,delayed,processing,gate,next_at,deleting,paused", signal))
@@ -92,8 +109,8 @@ export function show(main, [name, id], signal) {
     setText(why, state.words);
     setClass(panel, `why ${state.tone}`);
     cancel.hidden = t.status !== 1;
-    facts.replaceChildren(...parts(t).map(([title, v]) =>
-      h("div", null, h("dt", null, title), h("dd", null, v))));
+    paintFacts(t);
+    setText(missing, "");
     const key = JSON.stringify(t);
     if (key !== shown) for (const r of records)
       setText(r.pre, JSON.stringify(t[r.key] ?? {}, null, 2));

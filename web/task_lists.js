@@ -3,12 +3,16 @@
 import { get, project, task } from "./api.js";
 import { button, confirmed, h, reconcile, setText } from "./dom.js";
 import { at, count, fromNow } from "./format.js";
-import { command, statusNames } from "./tasks.js";
+import { command, commandAll, statusNames } from "./tasks.js";
 
 const pageSize = 50;
 const statuses = ["active", "success", "failed", "bad"];
 const actions = { active: ["cancel", "requeue"], success: ["requeue"], failed: ["requeue"],
   bad: ["requeue"] };
+const effects = {
+  cancel: "They become BAD and are not run until they are requeued.",
+  requeue: "They run as soon as the project may, whatever their exetime was.",
+};
 
 export const taskLink = (name, id) =>
   `#/project/${encodeURIComponent(name)}/task/${encodeURIComponent(id)}`;
@@ -37,7 +41,7 @@ export function taskBrowser(name, signal, changed) {
   const tabs = statuses.map((s) => {
     const n = h("span", { className: "n" });
     const input = h("input", { type: "radio", name: "status", value: s, checked: s === status,
-      onchange: () => ((status = s), (cursors = [""]), load()) });
+      onchange: () => ((status = s), (cursors = [""]), chosen.clear(), load()) });
     return { s, n, node: h("label", { className: `tab ${s}` }, input, s, " ", n) };
   });
   const all = h("input", { type: "checkbox", "aria-label": "Choose all on this page",
@@ -53,6 +57,12 @@ export function taskBrowser(name, signal, changed) {
   const id = h("input", { type: "search", placeholder: "Task id", "aria-label": "Task id",
     autocomplete: "off", spellcheck: false });
   const wrong = h("p", { className: "wrong", role: "alert" });
+  const bar = h("progress", { value: 0 });
+  const progress = h("span", { role: "status" });
+  const stop = button("Stop", () => halt?.abort());
+  const underWay = h("div", { className: "under-way", hidden: true }, bar, progress, stop);
+  let halt = null;
+  let known = {}; // how many tasks there are by status
   const node = h("section", { className: "card", "aria-label": "Tasks" },
     h("div", { className: "title-row" }, h("h2", null, "Tasks"), h("span", { className: "grow" }),
       h("form", {
@@ -72,7 +82,7 @@ export function taskBrowser(name, signal, changed) {
       }, id, h("button", { type: "submit" }, "Look up"))), wrong,
     h("fieldset", { className: "tabs" }, h("legend", { className: "hidden" }, "Status"),
       tabs.map((t) => t.node)),
-    tools,
+    tools, underWay,
     h("div", { className: "table-box" }, h("table", { className: "tasks" },
       h("caption", { className: "hidden" }, "Tasks of the chosen status"),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, all),
@@ -82,11 +92,40 @@ export function taskBrowser(name, signal, changed) {
 
   async function run(what) {
     const list = tasks.filter((t) => chosen.has(t.taskid));
-    if (what === "cancel" && !await confirmed(`Cancel ${list.length} tasks?`,
-      "They become BAD and are not run until they are requeued.", "Cancel them")) return;
-    if (await command(list, what)) chosen.clear();
+    if (what === "cancel" && !await confirmed(`Cancel ${list.length} tasks?`, effects.cancel,
+      "Cancel them")) return;
+    if (await command(list, what, refreshed)) chosen.clear();
+    render();
+  }
+
+  function refreshed() {
+    if (signal.aborted) return;
     changed();
-    await load();
+    load();
+  }
+
+  /** All of the status that is shown, as many as there are when it is asked for. */
+  async function runAll(what) {
+    const of = status;
+    const n = known[of] ?? 0;
+    const title = what[0].toUpperCase() + what.slice(1);
+    if (!await confirmed(`${title} all ${count(n)} ${of} tasks?`,
+      `${effects[what]} It goes on while this page is open, and can be stopped.`, `${title} all`))
+      return;
+    halt = new AbortController();
+    bar.max = n;
+    const show = (sent) => {
+      bar.value = sent;
+      bar.setAttribute("aria-label", `${title} all ${of} tasks`);
+      setText(progress, `${count(sent)} of ${count(n)}`);
+    };
+    show(0);
+    underWay.hidden = false;
+    render();
+    await commandAll(name, of, what, n, show, AbortSignal.any([signal, halt.signal]), refreshed);
+    halt = null;
+    underWay.hidden = true;
+    render();
   }
 
   function render() {
@@ -94,6 +133,8 @@ export function taskBrowser(name, signal, changed) {
     tools.replaceChildren(...actions[status].map((what) =>
       button(n ? `${what} ${n} selected` : `${what} selected`, () => run(what),
         { disabled: n === 0, className: "cap" })),
+    button(`${actions[status][0]} all ${status}`, () => runAll(actions[status][0]),
+      { disabled: halt !== null || !known[status], className: "cap" }),
     button("Refresh", load, { className: "quiet" }));
     all.checked = n > 0 && n === tasks.length;
     all.indeterminate = n > 0 && n < tasks.length;
@@ -115,16 +156,20 @@ export function taskBrowser(name, signal, changed) {
     on.disabled = next === null;
   }
 
+  let turn = 0;
   async function load() {
+    const mine = ++turn; // of two under way the later counts
     try {
       const after = cursors.at(-1);
       const answer = await get(`${project(name)}/tasks?status=${status}&limit=${pageSize}`
         + (after ? `&after=${encodeURIComponent(after)}` : ""), signal);
+      if (mine !== turn) return;
       tasks = answer.tasks;
       next = answer.next;
+      setText(wrong, "");
       node.dataset.status = status;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || mine !== turn) return;
       tasks = [];
       next = null;
       setText(wrong, error.message);
@@ -133,16 +178,19 @@ export function taskBrowser(name, signal, changed) {
   }
 
   let seen = "";
-  load();
   return {
     node,
     /** Tells how many there are; what is shown is read again when that has changed. */
     counts(c) {
       for (const t of tabs) setText(t.n, count(c[t.s]));
       const key = statuses.map((s) => c[s]).join();
-      const still = chosen.size === 0 && cursors.length === 1 && !node.contains(document.activeElement);
-      if (seen && key !== seen && still) load();
-      if (still || !seen) seen = key;
+      if (!known[status] !== !c[status]) queueMicrotask(render); // whether all can be meant
+      known = c;
+      const still = chosen.size === 0 && cursors.length === 1
+        && ![tools, body].some((part) => part.contains(document.activeElement));
+      if (key === seen || (seen && !still)) return;
+      seen = key;
+      load();
     },
   };
 }

@@ -69,13 +69,18 @@ export function triggerEditor(signal) {
 
   function trigger() {
     const kind = type.input.value;
-    if (kind === "json") return JSON.parse(shown.json.input.value);
+    if (kind === "json")
+      try {
+        return JSON.parse(shown.json.input.value);
+      } catch (error) {
+        throw Object.assign(error, { at: "trigger.json" });
+      }
     const made = { type: kind, ...kept };
     for (const [key, f] of Object.entries(shown)) {
       const value = f.input.value.trim();
       if (value === "") continue;
       if (types[kind].numbers && !Number.isFinite(Number(value)))
-        throw Object.assign(new Error("must be a number"), { field: key });
+        throw Object.assign(new Error("must be a number"), { at: `trigger.${key}` });
       made[key] = types[kind].numbers ? Number(value) : value;
     }
     return made;
@@ -124,7 +129,7 @@ export function triggerEditor(signal) {
       times.replaceChildren();
       node.dataset.state = "wrong";
       const faults = error.errors?.length ? error.errors
-        : [{ field: error.field ?? "", reason: error.message }];
+        : [{ field: error.at ?? "", reason: error.message }];
       for (const f of faults) {
         const name = f.field === "timezone" ? "timezone" : `trigger.${f.field.replace(/^trigger\.?/, "")}`;
         fail(name, f.reason);

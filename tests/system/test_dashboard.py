@@ -14,14 +14,20 @@ AXE = os.environ.get("LYCOSA_AXE")  # axe.min.js of npm's axe-core, for a second
 ATTACK = '"><img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
 
 
+def setUpModule():
+    Dashboard.browser = Browser("")  # one for all
+    unittest.addModuleCleanup(Dashboard.browser.close)
+
+
 class Dashboard(NodeTest):
     """What a page asked for in vain, or complained of, fails the test, unless it was expected."""
+
+    browser: Browser
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.browser = Browser(cls.node.url)
-        cls.addClassCleanup(cls.browser.close)
+        cls.browser.url = cls.node.url
 
     def setUp(self):
         self.page = self.browser
@@ -143,6 +149,72 @@ class Projects(Dashboard):
         page.press("Cancel it")
         until(lambda: self.status(p, "f1") == BAD, "cancelled")
         page.see("It was cancelled", ".why")
+
+    def test_all_of_a_status_are_requeued_or_cancelled_and_that_is_undone(self):
+        page = self.page
+        p = self.project()
+        later = time.time() + 3600
+        self.client.submit([task(p, f"f{i}", retries=0) for i in range(600)])  # more than a page
+        for t in self.drain(p, 600):
+            self.finish(t, False)
+        page.open(f"/project/{p}")
+        page.click("//label[contains(., 'failed')]/input")
+        page.press("requeue all failed")
+        page.see("Requeue all 600 failed tasks?", "dialog")
+        page.press("Cancel", "//dialog")
+        self.assertEqual(self.client.project(p)["counters"]["failed"], 600)
+        page.press("requeue all failed")
+        page.press("Requeue all", "//dialog")
+        page.see("600 requeued", "#notices")
+        self.assertEqual(self.client.project(p)["counters"]["active"], 600)
+
+        self.client.submit([task(p, "later", exetime=later)])
+        page.click("//label[contains(., 'active')]/input")
+        page.see("601", "label.active")
+        page.press("cancel all active")
+        page.see("Cancel all 601 active tasks?", "dialog")
+        page.press("Cancel all", "//dialog")
+        page.see("601 cancelled", "#notices")
+        self.assertEqual(self.status(p, "later"), BAD)
+        page.press("Undo")
+        page.see("601 queued again", "#notices")
+        self.assertEqual(self.client.project(p)["counters"]["active"], 601)
+        self.assertEqual(self.client.project(p)["delayed"], 1)
+        self.assertAlmostEqual(self.client.task(p, "later")["schedule"]["exetime"], later, 3)
+
+    def test_a_project_is_made_and_none_is_overwritten(self):
+        page = self.page
+        p = self.project(rate=5)
+        page.open()
+        page.press("New project")
+        page.type("Name", p).send_keys(Keys.ENTER)
+        page.see(f"there is a {p} already", "dialog")
+        self.assertEqual(self.client.project(p)["rate"], 5)
+        self.refusals = ["/v1/projects/"]
+        page.type("Name", "a b").send_keys(Keys.ENTER)
+        page.see("name has a character other than", "dialog")
+        self.assertEqual(page.control("Name").get_attribute("aria-invalid"), "true")
+        page.type("Name", "made-here")
+        page.type("Rate (tasks a second)", "fast").send_keys(Keys.ENTER)
+        until(lambda: page.control("Rate (tasks a second)").get_attribute("aria-invalid") == "true",
+              "the field that is wrong")
+        page.type("Rate (tasks a second)", "2.5").send_keys(Keys.ENTER)
+        self.addCleanup(self._drop, "made-here")
+        page.see("2.5/s", self.row("made-here"))
+
+    def test_a_page_goes_on_after_the_node_refused_or_had_nothing(self):
+        page = self.page
+        page.open("/project/not-yet")
+        page.see("There is no such project.")
+        self.client.put_project("not-yet", status="RUNNING", rate=3, burst=3)
+        self.addCleanup(self._drop, "not-yet")
+        page.see("Nothing is queued", ".why")
+        self.assertNotIn("There is no such project.", page.text())
+        page.js("""window.kept = fetch; window.fetch = async () => new Response(
+            JSON.stringify({detail: "shard 0 is down"}), {status: 503})""")
+        page.see("shard 0 is down", "#connection")
+        page.js("window.fetch = window.kept")
+        page.see("Connected", "#connection")
 
     def test_many_projects_come_in_pages_and_are_filtered(self):
         page = self.page
@@ -355,6 +427,14 @@ class Everyone(Dashboard):
         page.keys("9", Keys.ESCAPE)  # nothing is changed
         until(lambda: page.js("return document.activeElement.className") == "inplace", "focus back")
         self.assertEqual(self.client.project(p)["rate"], 3)
+        page.js("document.querySelector(arguments[0]).focus()", f"{self.row(p)} .status")
+        page.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)  # RUNNING, DEBUG, CHECKING, STOP
+        page.see(f"{p} is STOP now", "#notices")
+        page.js("document.querySelector('nav a[data-page=events]').focus()")
+        page.keys(Keys.ENTER)
+        page.type("Project", p).send_keys(Keys.ENTER)
+        page.see("STOP", ".events")
+        self.assertNotRegex(page.text(".events"), "DEBUG|CHECKING")
         page.js("document.querySelector('nav a[data-page=jobs]').focus()")
         page.keys(Keys.ENTER)
         until(lambda: page.js("return document.activeElement.tagName") == "H1", "the heading")
