@@ -41,7 +41,7 @@ export async function call(method, target, body, signal) {
   return value;
 }
 
-/** Shows an error at the fields it names, `named[i].key`; returns the words for those it does not. */
+/** Shows an error at the fields it names, `named[i].key`; returns what is said of no field. */
 export function place(error, named) {
   const faults = error.errors?.length ? error.errors : [{ field: "", reason: error.message }];
   const rest = [];

@@ -17,7 +17,7 @@ function look(Chart) {
   Chart.defaults.font.size = 11;
 }
 
-/** What was handled a second over the last minutes, on `canvas`. update(handled); ends with signal. */
+/** What was handled a second lately, on `canvas`: update(handled). Ends with `signal`. */
 export async function throughputChart(canvas, signal) {
   const Chart = await load();
   if (signal.aborted) return { update() {} };
@@ -34,7 +34,10 @@ export async function throughputChart(canvas, signal) {
       interaction: { mode: "index", intersect: false },
       plugins: { legend: { display: false } },
       scales: {
-        x: { grid: { display: false }, ticks: { maxTicksLimit: 6, maxRotation: 0, autoSkipPadding: 16 } },
+        x: {
+          grid: { display: false },
+          ticks: { maxTicksLimit: 6, maxRotation: 0, autoSkipPadding: 16 },
+        },
         y: { beginAtZero: true, suggestedMax: 1, ticks: { maxTicksLimit: 4 } },
       },
     },

@@ -1,4 +1,4 @@
-// Makes elements. Whatever comes from outside goes in as text; there is no way here to put markup in.
+// Makes elements. Whatever comes from outside goes in as text; nothing here puts markup in.
 
 const svgSpace = "http://www.w3.org/2000/svg";
 

@@ -1,6 +1,6 @@
 // Why a project hands nothing out, and why a task does not run: in words, with until when.
 
-import { amount, at, fromNow, when } from "./format.js";
+import { amount, at, count, fromNow, when } from "./format.js";
 
 /** {tone, brief, words}: tone is go, wait, stop or idle. */
 export function gateOf(p) {
@@ -23,8 +23,8 @@ export function gateOf(p) {
     return {
       tone: "wait",
       brief: "rate limit",
-      words: `The rate limit (${amount(p.rate)} a second, bursts of ${amount(p.burst)}) is used up. `
-        + `The next task may go at ${when(next)}.`,
+      words: `The rate limit (${amount(p.rate)} a second, bursts of ${amount(p.burst)}) is `
+        + `used up. The next task may go at ${when(next)}.`,
     };
   if (gate === "delayed")
     return {
@@ -44,7 +44,8 @@ export function gateOf(p) {
     return {
       tone: "go",
       brief: "all handed out",
-      words: "Every queued task is with a consumer. Its report, or the end of its lease, comes next.",
+      words: "Every queued task is with a consumer. Its report, or the end of its lease, comes "
+        + "next.",
     };
   const status = /^the project's status is (\w+)$/.exec(gate)?.[1];
   if (status)
@@ -69,7 +70,12 @@ export function gateOf(p) {
     };
   if (gate.startsWith("paused"))
     return { tone: "stop", brief: "paused", words: gate + (next ? `, until ${when(next)}` : "") };
-  return { tone: "stop", brief: gate, words: next ? `${gate}, until ${when(next)}` : gate };
+  const whole = gate[0].toUpperCase() + gate.slice(1);
+  return {
+    tone: gate.startsWith("waiting") ? "wait" : "stop",
+    brief: gate.replace(/^the project's /, ""),
+    words: next ? `${whole}, until ${when(next)}.` : `${whole}.`,
+  };
 }
 
 /** What a task waits for. `p` is its project as it is now. */
@@ -98,7 +104,7 @@ export function taskState(task, p) {
     };
   if (task.status === 1) {
     const gate = p ? gateOf(p) : null;
-    const ahead = p && p.ready > 1 ? `One of ${p.ready.toLocaleString("en")} tasks that are ready. ` : "";
+    const ahead = p && p.ready > 1 ? `One of ${count(p.ready)} tasks that are ready. ` : "";
     if (!gate) return { tone: "wait", brief: "queued", words: "It is queued." };
     return {
       tone: gate.tone === "go" ? "go" : gate.tone,

@@ -1,7 +1,9 @@
 // One job: when and how it runs, its history.
 
 import { get, job, post, remove } from "./api.js";
-import { button, confirmed, field, h, notify, reconcile, select, setClass, setText } from "./dom.js";
+import {
+  button, confirmed, field, h, notify, reconcile, select, setClass, setText,
+} from "./dom.js";
 import { at, duration, fromNow, seconds } from "./format.js";
 import { nextWords } from "./jobs.js";
 import { follow, poll } from "./live.js";
@@ -14,7 +16,8 @@ function facts(j) {
     ["Executor", j.executor],
     ["While it runs", `${j.overlap.replace("_", " ")}, at most ${j.max_instances} at a time`],
     ["Overdue times", j.coalesce],
-    ["Late by at most", j.misfire_grace_time === null ? "any time" : duration(j.misfire_grace_time)],
+    ["Late by at most",
+      j.misfire_grace_time === null ? "any time" : duration(j.misfire_grace_time)],
     ["Time-out", j.timeout === null ? "none" : duration(j.timeout)],
     ["Retries", String(j.retries)],
     ...Object.entries(j.tags).map(([k, v]) => [`Tag ${k}`, v]),
@@ -37,8 +40,8 @@ function runRow(first) {
       summary.replaceChildren(h("span", { className: "number" }, `#${run.run}`), outcomeChip(run),
         h("span", null, runTime(run)), h("span", { className: "hint" },
           [run.cause, runDetail(run)].filter(Boolean).join(" · ")));
-      setText(output, [run.output, run.value === undefined ? "" : JSON.stringify(run.value, null, 2),
-        run.error].filter(Boolean).join("\n") || "no output");
+      const value = run.value === undefined ? "" : JSON.stringify(run.value, null, 2);
+      setText(output, [run.output, value, run.error].filter(Boolean).join("\n") || "no output");
     },
   };
 }
@@ -79,13 +82,15 @@ export function show(main, [id], signal) {
     pauseForm.hidden = true;
     if (latest?.paused) act(`${id} goes on.`, () => post(`${job(id)}/resume`,
       { missed: missed.input.value }));
-    else act(`${id} is paused.`, () => post(`${job(id)}/pause`, { reason: reason.input.value.trim() }));
+    else act(`${id} is paused.`, () => post(`${job(id)}/pause`,
+      { reason: reason.input.value.trim() }));
     pause.focus();
   });
   const pause = button("Pause", () => {
     pauseForm.hidden = !pauseForm.hidden;
     pauseForm.replaceChildren(latest?.paused ? missed.node : reason.node,
-      h("button", { type: "submit", className: "primary" }, latest?.paused ? "Resume job" : "Pause job"));
+      h("button", { type: "submit", className: "primary" },
+        latest?.paused ? "Resume job" : "Pause job"));
     if (!pauseForm.hidden) pauseForm.querySelector("input, select").focus();
   });
   const missing = h("p", { className: "empty", role: "status" });

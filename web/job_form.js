@@ -149,7 +149,9 @@ export function show(main, [id], signal) {
       h("div", { className: "form-grid" }, Object.values(more).map((f) => f.node))),
     wrong,
     h("div", { className: "actions" },
-      button("Cancel", () => (location.hash = fresh ? "#/jobs" : `#/job/${encodeURIComponent(id)}`)),
+      button("Cancel", () => {
+        location.hash = fresh ? "#/jobs" : `#/job/${encodeURIComponent(id)}`;
+      }),
       h("button", { type: "submit", className: "primary" }, fresh ? "Add job" : "Save")));
   main.append(
     h("nav", { className: "crumbs", "aria-label": "Where you are" },

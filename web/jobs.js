@@ -129,9 +129,9 @@ export function show(main, _, signal) {
   }
 
   const polled = poll(async () => {
-    const after = cursors.at(-1);
+    const after = cursors.at(-1) ? `&after=${encodeURIComponent(cursors.at(-1))}` : "";
     const [list, sums] = await Promise.all([
-      get(`/v1/jobs?limit=${pageSize}${after ? `&after=${encodeURIComponent(after)}` : ""}`, signal),
+      get(`/v1/jobs?limit=${pageSize}${after}`, signal),
       get("/v1/scheduler/jobs", signal)]);
     next = list.next;
     const ids = list.jobs.map((j) => j.id);

@@ -95,7 +95,8 @@ function newProject(again) {
   const fields = [
     { key: "project", ...field("Name", h("input", { maxLength: 64, autocomplete: "off" }),
       { hint: "letters, digits, _ . -" }) },
-    { key: "group", ...field("Group", h("input", { autocomplete: "off" }), { hint: "may be empty" }) },
+    { key: "group", ...field("Group", h("input", { autocomplete: "off" }),
+      { hint: "may be empty" }) },
     { key: "rate", ...field("Rate (tasks a second)", number("1")) },
     { key: "burst", ...field("Burst", number("10")) },
   ];
@@ -113,7 +114,8 @@ function newProject(again) {
           // What is put where there is something changes that.
           const there = await get(`/v1/projects?fields=name&names=${encodeURIComponent(name)}`);
           if (there.projects.length) throw new ApiError(409, `project: there is a ${name} already`);
-          const amount = (text) => (text === "" || Number.isNaN(Number(text)) ? text : Number(text));
+          // What is no number the node refuses, with its reason.
+          const amount = (s) => (s === "" || Number.isNaN(Number(s)) ? s : Number(s));
           await put(project(name), {
             status: "RUNNING", group, rate: amount(rate), burst: amount(burst),
           });
@@ -271,8 +273,8 @@ export function show(main, _, signal) {
   // Of many projects those on the page, often.
   const detailed = poll(async () => {
     if (whole || !rows.size) return 2000;
-    const names = [...rows.keys()].join();
-    const { projects } = await get(`/v1/projects?fields=${full}&names=${encodeURIComponent(names)}`, signal);
+    const names = encodeURIComponent([...rows.keys()].join());
+    const { projects } = await get(`/v1/projects?fields=${full}&names=${names}`, signal);
     for (const p of projects) {
       known.add(p.name);
       rows.get(p.name)?.update(p);

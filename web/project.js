@@ -79,7 +79,8 @@ function editDialog(p, done) {
 export function show(main, [name], signal) {
   let latest = null;
   const why = h("p", { className: "why-words" });
-  const panel = h("section", { className: "why", "aria-label": "Why tasks are or are not handed out" },
+  const panel = h("section",
+    { className: "why", "aria-label": "Why tasks are or are not handed out" },
     h("h2", null, "What it is doing"), why);
   const took = (p) => paint(p);
   const status = statusSwitch(name, took);

@@ -58,7 +58,7 @@ export function taskBrowser(name, signal, changed) {
     autocomplete: "off", spellcheck: false });
   const wrong = h("p", { className: "wrong", role: "alert" });
   const bar = h("progress", { value: 0 });
-  const progress = h("span", { role: "status" });
+  const progress = h("span");
   const stop = button("Stop", () => halt?.abort());
   const underWay = h("div", { className: "under-way", hidden: true }, bar, progress, stop);
   let halt = null;

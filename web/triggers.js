@@ -33,7 +33,7 @@ const types = {
     fields: [text("json", "Trigger object", "any trigger, e.g. and, or, except")] },
 };
 
-/** {node, trigger(), timezone(), fail(field, reason) → whether it has that field, set(trigger, zone)}. */
+/** {node, trigger(), timezone(), set(trigger, zone), fail(field, reason) → whether it has that}. */
 export function triggerEditor(signal) {
   let shown = {};
   const list = h("datalist", { id: "zones" }, zones().map((z) => h("option", { value: z })));
@@ -131,8 +131,8 @@ export function triggerEditor(signal) {
       const faults = error.errors?.length ? error.errors
         : [{ field: error.at ?? "", reason: error.message }];
       for (const f of faults) {
-        const name = f.field === "timezone" ? "timezone" : `trigger.${f.field.replace(/^trigger\.?/, "")}`;
-        fail(name, f.reason);
+        const key = f.field.replace(/^trigger\.?/, "");
+        fail(key === "timezone" ? key : `trigger.${key}`, f.reason);
       }
     }
   }

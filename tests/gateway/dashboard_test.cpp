@@ -58,6 +58,8 @@ TEST_F(dashboard_front, lists_the_members_of_projects_that_are_asked_for) {
   EXPECT_EQ(sums["projects"][2], json::parse(R"({"name":"c"})"));
 
   EXPECT_EQ(json::parse(call("GET", "/v1/projects?names=").body)["projects"].size(), 0u);
+  node.down = "b"; // it is there: an answer without it would say that it is not
+  EXPECT_EQ(call("GET", "/v1/projects?names=a,b").status, 503);
   const auto wrong = call("GET", "/v1/projects?fields=rate,colour");
   EXPECT_EQ(wrong.status, 400);
   EXPECT_NE(wrong.body.find("counters.5m"), std::string::npos) << wrong.body;

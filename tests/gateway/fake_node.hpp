@@ -43,6 +43,7 @@ public:
   }
   void get_project(std::string name, actors::reply<actors::project_view> done) override {
     if (!projects.contains(name)) return done(fail(errc::not_found, name, "no such project"));
+    if (name == down) return done(fail(errc::unavailable, name, "is restarting"));
     actors::project_view v;
     v.record = projects[name];
     v.ready = 3;
@@ -195,6 +196,7 @@ public:
   std::size_t released = 0;
 
   std::map<std::string, project_record> projects;
+  std::string down; ///< a project that is there, but does not answer
   std::deque<kept> tasks;
   std::deque<kept> sent; ///< messages
   std::vector<std::pair<actors::counter_set, counter_kind>> asked_counters;

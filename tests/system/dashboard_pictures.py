@@ -14,16 +14,19 @@ from browser import Browser
 from harness import Node, status_pack, task, until
 
 PROJECTS = {
-    "news": dict(rate=40, burst=80, group="press"), "papers": dict(rate=12, burst=20, group="press"),
+    "news": dict(rate=40, burst=80, group="press"),
+    "papers": dict(rate=12, burst=20, group="press"),
     "shop-prices": dict(rate=0.5, burst=2, group="trade"), "maps": dict(rate=20, burst=20),
     "weather": dict(rate=8, burst=8), "archive": dict(rate=5, burst=10, status="STOP"),
     "forum": dict(rate=6, burst=12, group="press", retry_delay={"0": 5, "": 3600}),
     "patents": dict(rate=3, burst=6, group="library", status="PAUSED"),
 }
 JOBS = [
-    {"id": "nightly-backup", "name": "Backup of the node", "trigger": {"type": "crontab", "expr": "30 2 * * *"},
+    {"id": "nightly-backup", "name": "Backup of the node",
+     "trigger": {"type": "crontab", "expr": "30 2 * * *"},
      "action": {"type": "command", "shell": "echo 'backed up 14 shards, 2.1 GB'"}},
-    {"id": "seed-news", "name": "Front pages", "trigger": {"type": "crontab", "expr": "*/15 * * * *"},
+    {"id": "seed-news", "name": "Front pages",
+     "trigger": {"type": "crontab", "expr": "*/15 * * * *"},
      "action": {"type": "task", "task": {"project": "news", "url": "http://news.test/"}}},
     {"id": "month-end-report", "trigger": {"type": "oncalendar", "expr": "*-*-28..31 18:00:00"},
      "action": {"type": "command", "shell": "echo no data for the last day >&2; exit 3"}},

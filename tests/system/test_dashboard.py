@@ -72,7 +72,8 @@ class Projects(Dashboard):
         page.see(p)
         page.see("3", f"{self.row(p)} .ready dd")
         page.see("burst is below 1", self.row(p))
-        self.assertIn("3 pending", page.find(f"{self.row(p)} .progress").get_attribute("aria-label"))
+        bar = page.find(f"{self.row(p)} .progress")
+        self.assertIn("3 pending", bar.get_attribute("aria-label"))
 
         page.click(f"{self.row(p)} .inplace")
         page.type(f"Rate of {p}", "50")
@@ -242,7 +243,8 @@ class Jobs(Dashboard):
         page.type("Id", "report")
         self.refusals = ["/v1/triggers/next"]
         page.type("Expression", "*/10 * * *")
-        until(lambda: page.text(".trigger .wrong:not([hidden]):not(:empty)"), "what is wrong with the expression")
+        until(lambda: page.text(".trigger .wrong:not([hidden]):not(:empty)"),
+              "what is wrong with the expression")
         page.type("Expression", "*/10 9-17 * * 1-5")
         page.type("Time zone", "Europe/Berlin")
         until(lambda: page.js("return document.querySelectorAll('.times li').length") == 10,
@@ -316,12 +318,13 @@ class Events(Dashboard):
         page.choose("Type", "Projects")
         until(lambda: "JOB_" not in page.text(".events") and p in page.text(".events"), "filtered")
 
-        show = """Object.defineProperty(document, "hidden", {get: () => arguments[0], configurable: true});
+        hide = """const hidden = arguments[0];
+                  Object.defineProperty(document, "hidden", {get: () => hidden, configurable: true});
                   document.dispatchEvent(new Event("visibilitychange"))"""
-        page.js(f"const f = function () {{ {show.replace('arguments[0]', 'true')} }}; f()")
+        page.js(hide, True)
         page.see("Resting")
         q = self.project()
-        page.js(f"const f = function () {{ {show.replace('arguments[0]', 'false')} }}; f()")
+        page.js(hide, False)
         page.see(q, ".events")
         self.assertEqual(page.text(".events").count(p), 1)
 
@@ -364,14 +367,15 @@ class Safety(Dashboard):
             page.see("onerror")
             self.assertIsNone(page.js("return window.hurt ?? null"), place)
             self.assertEqual(page.js("""return [...document.querySelectorAll(
-                "main img, main script, main iframe, [onerror], a[href^='javascript:']")].length"""),
-                             0, place)
+                "main img, main script, main iframe, [onerror], a[href^='javascript:']")]
+                .length"""), 0, place)
 
     def test_markup_cannot_be_made_of_text_at_all(self):
         self.page.open()
         self.refusals = ["TrustedHTML", "Content Security Policy", "Trusted"]
-        told = self.page.js("""try { document.querySelector("main").innerHTML = "<b>x</b>"; return "" }
-                               catch (e) { return e.name }""")
+        told = self.page.js("""
+            try { document.querySelector("main").innerHTML = "<b>x</b>"; return "" }
+            catch (e) { return e.name }""")
         self.assertEqual(told, "TypeError")
 
 
