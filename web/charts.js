@@ -45,6 +45,7 @@ export async function throughputChart(canvas, signal) {
   const paint = () => {
     look(Chart);
     const [line] = chart.data.datasets;
+    chart.options.scales.x.ticks.maxTicksLimit = canvas.clientWidth < 420 ? 4 : 6;
     line.borderColor = colour("--accent");
     line.backgroundColor = colour("--accent-faint");
     chart.options.scales.x.ticks.color = colour("--muted");

@@ -112,6 +112,7 @@ export function taskState(task, p) {
       words: `It is ready and waits for its turn. ${ahead}${gate.words}`,
     };
   }
+  const n = task.schedule.retries;
   const ended = task.lastcrawltime ? ` at ${at(task.lastcrawltime)}` : "";
   if (task.status === 2)
     return {
@@ -124,8 +125,8 @@ export function taskState(task, p) {
     return {
       tone: "stop",
       brief: "failed",
-      words: `It failed${ended}, and its ${task.schedule.retries} retries are used up. `
-        + "Requeue it to have it tried again.",
+      words: `It failed${ended}, and ${["has no retries", "its one retry is used up"][n]
+        ?? `its ${n} retries are used up`}. Requeue it to have it tried again.`,
     };
   return { tone: "stop", brief: "bad", words: "It was cancelled. Requeue it to have it run." };
 }

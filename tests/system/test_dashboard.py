@@ -143,7 +143,7 @@ class Projects(Dashboard):
         until(lambda: "f0" not in page.text(".tasks"), "f0 to leave the list")
 
         page.press("f1", "//table")
-        page.see("its 0 retries are used up", ".why")
+        page.see("and has no retries", ".why")
         page.press("Requeue")
         until(lambda: self.status(p, "f1") == ACTIVE, "requeued")
         page.press("Cancel task")
