@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/files.hpp"
 #include "cli/table.hpp"
+#include "conf/units.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +24,10 @@ struct project_options : server_options {
   bool yes = false;
   // put
   std::string status, group, script_file, comments, retry_delay, crawl_config, body_file;
-  double rate = 0, burst = 0, min_tick = 0;
+  std::string min_tick, retain_age; // durations
+  double rate = 0, burst = 0;
   std::uint64_t queue_limit = 0;
   std::uint64_t queue_window = 0;
-  double retain_age = 0;
   std::uint64_t retain_count = 0;
 };
 
@@ -134,6 +135,16 @@ int show(const project_options& o, context& ctx) {
   return show_answer(o, ctx, server.call("GET", path_of(o.name)));
 }
 
+/// A duration as the node is told it. What is too short for a microsecond must not become 0, which
+/// means "none" or "for ever".
+result<double> seconds_of(const std::string& text) {
+  auto time = conf::parse_duration(text);
+  if (!time) return tl::unexpected(time.error());
+  if (*time == usec::zero() && text.find_first_of("123456789") != std::string::npos)
+    return fail(errc::invalid_argument, "", "must be 0 or at least 1us");
+  return static_cast<double>(time->count()) / 1e6;
+}
+
 /// The members that were named on the command line, over those of --file.
 outcome<json> put_body(const project_options& o, const CLI::App& command, context& ctx) {
   auto body = json::object();
@@ -154,21 +165,31 @@ outcome<json> put_body(const project_options& o, const CLI::App& command, contex
     body[name] = std::move(value);
     return {};
   };
+  auto put_seconds = [&](const char* option, const char* name,
+                         const std::string& text) -> outcome<void> {
+    if (!given(option)) return {};
+    auto time = seconds_of(text);
+    if (!time) return tl::unexpected(failure{bad_input, option, time.error().why});
+    body[name] = *time;
+    return {};
+  };
   if (given("--status")) body["status"] = o.status;
   if (given("--group")) body["group"] = o.group;
   if (given("--comments")) body["comments"] = o.comments;
   if (given("--rate")) body["rate"] = o.rate;
   if (given("--burst")) body["burst"] = o.burst;
-  if (given("--min-tick")) body["min_tick"] = o.min_tick;
   if (given("--queue-limit")) body["queue_limit"] = o.queue_limit;
   if (given("--queue-window")) body["queue_window"] = o.queue_window;
-  if (given("--retain-age")) body["retain_age"] = o.retain_age;
   if (given("--retain-count")) body["retain_count"] = o.retain_count;
   if (given("--script")) {
     auto script = read_input(o.script_file, ctx);
     if (!script) return tl::unexpected(script.error());
     body["script"] = std::move(*script);
   }
+  if (auto ok = put_seconds("--min-tick", "min_tick", o.min_tick); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = put_seconds("--retain-age", "retain_age", o.retain_age); !ok)
+    return tl::unexpected(ok.error());
   if (auto ok = put_json("--retry-delay", "retry_delay", o.retry_delay); !ok)
     return tl::unexpected(ok.error());
   if (auto ok = put_json("--crawl-config", "crawl_config", o.crawl_config); !ok)
@@ -264,8 +285,10 @@ void add_project(CLI::App& app, context& ctx) {
   put_command->add_option("--comments", options->comments, "Free text")->type_name("TEXT");
   put_command->add_option("--script", options->script_file, "File with the script; - = stdin")
       ->type_name("FILE");
-  put_command->add_option("--min-tick", options->min_tick, "Seconds between ticks; 0 = none")
-      ->type_name("SECONDS");
+  put_command
+      ->add_option("--min-tick", options->min_tick,
+                   "Time between ticks, e.g. 5m, or seconds; 0 = none")
+      ->type_name("DURATION");
   put_command
       ->add_option("--retry-delay", options->retry_delay,
                    R"(Seconds before each retry, e.g. '{"0":30,"":3600}')")
@@ -278,8 +301,8 @@ void add_project(CLI::App& app, context& ctx) {
       ->type_name("N");
   put_command
       ->add_option("--retain-age", options->retain_age,
-                   "Seconds that settled tasks are kept; 0 = for ever")
-      ->type_name("SECONDS");
+                   "How long settled tasks are kept, e.g. 7d, or seconds; 0 = for ever")
+      ->type_name("DURATION");
   put_command
       ->add_option("--retain-count", options->retain_count,
                    "About how many settled tasks are kept; 0 = all")

@@ -1,6 +1,7 @@
 #include "conf/keys.hpp"
 
 #include "conf/units.hpp"
+#include "core/edit_distance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -366,23 +367,6 @@ std::vector<key_info> make_keys() {
 
 #undef AT
 
-/// Edit distance; a swap of neighbours counts one, the commonest slip of the fingers.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i)
-    d[i][0] = i;
-  for (std::size_t j = 0; j <= b.size(); ++j)
-    d[0][j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i)
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min(
-          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
-
 template <class... F>
 struct overloaded : F... {
   using F::operator()...;
@@ -458,10 +442,10 @@ std::string nearest_key(std::string_view path) {
   auto dot = path.find('.');
   if (dot == std::string_view::npos)
     for (const auto& s : all_sections())
-      consider(std::string{s.name}, distance(path, s.name));
+      consider(std::string{s.name}, edit_distance(path, s.name));
   for (const auto& k : all_keys()) {
     // A key put into the wrong section is one slip, however far the section names are apart.
-    auto d = distance(path, k.path());
+    auto d = edit_distance(path, k.path());
     auto name = path.substr(dot == std::string_view::npos ? 0 : dot + 1);
     if (name == k.name) d = std::min<std::size_t>(d, 1);
     consider(k.path(), d);

@@ -92,6 +92,7 @@ result<project_record> apply_patch(project_record p, const project_patch& patch,
   if (patch.script || p.script_md5.empty()) p.script_md5 = md5_hex(p.script);
   if (patch.comments) p.comments = *patch.comments;
   if (patch.min_tick) p.min_tick = *patch.min_tick;
+  if (patch.default_retry) p.retry.reset();
   if (patch.retry) p.retry = *patch.retry;
   if (patch.crawl_config) p.crawl_config = *patch.crawl_config;
   if (patch.queue_limit) p.queue_limit = *patch.queue_limit;

@@ -75,6 +75,7 @@ struct project_patch {
   std::optional<std::string> comments;
   std::optional<usec> min_tick;
   std::optional<retry_policy> retry;
+  bool default_retry = false; ///< no delays of its own any more; `retry` goes before
   std::optional<std::string> crawl_config;
   std::optional<std::uint64_t> queue_limit;
   std::optional<std::uint64_t> queue_window;

@@ -293,7 +293,8 @@ void list_runs(service& s, const request& r, const exchange_ptr& x) {
   if (const auto* text = r.argument("before")) {
     const auto n = parse_integer(*text);
     if (!n || *n < 1)
-      return answer_error(x, {errc::invalid_argument, "before", "must be a number"});
+      return answer_error(
+          x, {errc::invalid_argument, "before", "must be the number of a run, 1 or more"});
     before = static_cast<std::uint64_t>(*n);
   }
   s.node.jobs().runs(r.captured[0], before, *limit,

@@ -1,3 +1,4 @@
+#include "core/edit_distance.hpp"
 #include "gateway/handlers.hpp"
 #include "gateway/items.hpp"
 #include "gateway/json_writer.hpp"
@@ -14,6 +15,17 @@ namespace {
 
 constexpr std::array<std::string_view, 1> opened{"retry_delay"};
 
+constexpr std::array<std::string_view, 14> changeable{
+    "group",       "script",       "comments",     "rate",       "burst",
+    "min_tick",    "queue_limit",  "queue_window", "retain_age", "retain_count",
+    "retry_delay", "crawl_config", "status",       "name"};
+
+/// What is shown of a project and is nobody's to set. Passed over, so that a project can be sent
+/// back as it was read.
+constexpr std::array<std::string_view, 13> only_shown{
+    "script_md5", "updatetime", "deleting", "paused",  "size",    "ready", "delayed",
+    "processing", "on_disk",    "counters", "refused", "next_at", "gate"};
+
 tl::unexpected<error> wrong(std::string field, std::string why) {
   return fail(errc::invalid_argument, std::move(field), std::move(why));
 }
@@ -21,12 +33,32 @@ tl::unexpected<error> wrong(std::string field, std::string why) {
 result<usec> read_duration(const json_member& m, std::string field) {
   const auto t = m.is(json_kind::number) ? parse_seconds(m.raw) : std::nullopt;
   if (!t || *t < usec::zero() || *t > std::chrono::seconds{100'000'000'000})
-    return wrong(std::move(field), "must be a number of seconds, 0 or more");
+    return wrong(std::move(field), "must be a number of seconds from 0 to 1e11");
   return *t;
 }
 
+/// A name as an error tells it: whole, unless it is endless.
+std::string shown(std::string_view name) {
+  std::size_t most = 64;
+  if (name.size() <= most) return std::string{name};
+  while ((static_cast<unsigned char>(name[most]) & 0xC0U) == 0x80U)
+    --most;
+  return std::string{name.substr(0, most)} + "…";
+}
+
+tl::unexpected<error> unknown(std::string_view name) {
+  const auto near = nearest_name(name, changeable);
+  return wrong(shown(name),
+               near.empty() ? "unknown"
+                            : "unknown; the nearest known name is \"" + std::string{near} + '"');
+}
+
 result<void> read_retry(const outline& o, const json_member& object, project_patch& patch) {
-  if (!object.is(json_kind::object)) return wrong("retry_delay", "must be an object");
+  if (object.is(json_kind::null)) {
+    patch.default_retry = true;
+    return {};
+  }
+  if (!object.is(json_kind::object)) return wrong("retry_delay", "must be an object or null");
   retry_policy policy;
   policy.table.clear();
   for (const auto& m : o.members()) {
@@ -39,7 +71,8 @@ result<void> read_retry(const outline& o, const json_member& object, project_pat
     }
     const auto n = parse_integer(m.key);
     if (!n || *n < 0 || *n > 1'000'000)
-      return wrong("retry_delay", "has a key that is neither a number of retries nor \"\"");
+      return wrong("retry_delay",
+                   "has a key that is neither a number of retries from 0 to 1000000 nor \"\"");
     policy.table[static_cast<int>(*n)] = *delay;
   }
   patch.retry = std::move(policy);
@@ -65,14 +98,20 @@ result<void> read_amount(const json_member& m, std::optional<double>& to) {
 
 result<void> read_count(const json_member& m, std::optional<std::uint64_t>& to) {
   const auto n = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
-  if (!n || *n < 0) return wrong(std::string{m.key}, "must be an integer, 0 or more");
+  if (!n || *n < 0) return wrong(std::string{m.key}, integer_reason(0, INT64_MAX));
   to = static_cast<std::uint64_t>(*n);
   return {};
 }
 
-result<void> read_duration(const json_member& m, std::optional<usec>& to) {
+/// Of a member whose 0 means "none" or "for ever": what is more than 0 must not become that.
+result<void> read_duration(const json_member& m, usec least, std::optional<usec>& to) {
   auto t = read_duration(m, std::string{m.key});
   if (!t) return tl::unexpected<error>(t.error());
+  if (*t < least && is_written_nonzero(m.raw)) {
+    std::string why = "must be 0, or a number of seconds from ";
+    append_seconds(why, least);
+    return wrong(std::string{m.key}, why + " to 1e11");
+  }
   to = *t;
   return {};
 }
@@ -85,10 +124,10 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
   if (m.key == "comments") return read_text(m, 64 * 1024, p.comments);
   if (m.key == "rate") return read_amount(m, p.rate);
   if (m.key == "burst") return read_amount(m, p.burst);
-  if (m.key == "min_tick") return read_duration(m, p.min_tick);
+  if (m.key == "min_tick") return read_duration(m, std::chrono::seconds{1}, p.min_tick);
   if (m.key == "queue_limit") return read_count(m, p.queue_limit);
   if (m.key == "queue_window") return read_count(m, p.queue_window);
-  if (m.key == "retain_age") return read_duration(m, p.retain_age);
+  if (m.key == "retain_age") return read_duration(m, usec{1}, p.retain_age);
   if (m.key == "retain_count") return read_count(m, p.retain_count);
   if (m.key == "retry_delay") return read_retry(o, m, p);
   if (m.key == "status") {
@@ -101,8 +140,10 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
       p.crawl_config = std::string{m.raw};
     else
       return wrong("crawl_config", "must be an object or null");
-  } else if (m.key == "name" && m.text != name) {
-    return wrong("name", "differs from the one in the address");
+  } else if (m.key == "name") {
+    if (m.text != name) return wrong("name", "differs from the one in the address");
+  } else if (std::ranges::find(only_shown, m.key) == only_shown.end()) {
+    return unknown(m.key);
   }
   return {};
 }

@@ -20,6 +20,15 @@ std::optional<std::int64_t> parse_integer(std::string_view number) noexcept {
   return value;
 }
 
+std::string integer_reason(std::int64_t low, std::int64_t high) {
+  return "must be an integer from " + std::to_string(low) + " to " + std::to_string(high);
+}
+
+bool is_written_nonzero(std::string_view number) noexcept {
+  const auto digits = number.substr(0, number.find_first_of("eE"));
+  return digits.find_first_of("123456789") != std::string_view::npos;
+}
+
 std::optional<usec> parse_seconds(std::string_view number) noexcept {
   constexpr std::int64_t most = 1'000'000'000'000; // seconds
   const bool negative = !number.empty() && number.front() == '-';

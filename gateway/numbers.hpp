@@ -15,6 +15,13 @@ namespace lycosa::gateway {
 /// not fit.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view number) noexcept;
 
+/// What is said of a value that is no integer from `low` to `high`.
+[[nodiscard]] std::string integer_reason(std::int64_t low, std::int64_t high);
+
+/// Whether a number is written as more or less than nothing: rounded to a microsecond it may have
+/// become 0 nevertheless, where 0 means something else.
+[[nodiscard]] bool is_written_nonzero(std::string_view number) noexcept;
+
 /// Seconds as written (fraction and exponent allowed), to the nearest microsecond. None if the
 /// value is beyond ±10^12 seconds. Precondition: a valid JSON number.
 [[nodiscard]] std::optional<usec> parse_seconds(std::string_view number) noexcept;

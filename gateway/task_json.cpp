@@ -79,11 +79,9 @@ tl::expected<std::string_view, rejection> read_part(const outline& item, std::st
 
 std::optional<rejection> read_int(const outline& item, const json_member& m, std::int64_t low,
                                   std::int32_t& to) {
-  if (!m.is(json_kind::number)) return rejection{item.path(m), "must be an integer"};
-  const auto value = parse_integer(m.raw);
-  if (!value) return rejection{item.path(m), "must be an integer"};
-  if (*value < low || *value > INT32_MAX)
-    return rejection{item.path(m), "must be from " + std::to_string(low) + " to 2147483647"};
+  const auto value = m.is(json_kind::number) ? parse_integer(m.raw) : std::nullopt;
+  if (!value || *value < low || *value > INT32_MAX)
+    return rejection{item.path(m), integer_reason(low, INT32_MAX)};
   to = static_cast<std::int32_t>(*value);
   return std::nullopt;
 }
@@ -96,10 +94,9 @@ std::optional<rejection> read_bool(const outline& item, const json_member& m, bo
 
 std::optional<rejection> read_time(const outline& item, const json_member& m, usec& to) {
   constexpr usec most = std::chrono::seconds{100'000'000'000}; // the year 5138
-  if (!m.is(json_kind::number)) return rejection{item.path(m), "must be a number of seconds"};
-  const auto value = parse_seconds(m.raw);
+  const auto value = m.is(json_kind::number) ? parse_seconds(m.raw) : std::nullopt;
   if (!value || *value > most || *value < -most)
-    return rejection{item.path(m), "must be between -1e11 and 1e11 seconds"};
+    return rejection{item.path(m), "must be a number of seconds from -1e11 to 1e11"};
   to = *value;
   return std::nullopt;
 }

@@ -82,10 +82,11 @@ http_action read_http(member_reader& in) {
   if (const auto* list = in.find("expect_status")) {
     const json one = list->is_array() ? *list : json::array({*list});
     for (std::size_t i = 0; i < one.size(); ++i) {
-      if (!one[i].is_number_integer() || one[i].get<int>() < 100 || one[i].get<int>() > 599)
+      const auto status = one[i].is_number_integer() ? one[i].get<std::int64_t>() : 0;
+      if (status < 100 || status > 599)
         in.refuse(at("expect_status", i), "expected a status from 100 to 599");
       else
-        a.expect_status.push_back(one[i].get<int>());
+        a.expect_status.push_back(static_cast<int>(status));
     }
   }
   in.text("expect_body", a.expect_body);

@@ -40,7 +40,11 @@ void read_retry_delay(member_reader& in, std::vector<usec>& out) {
   if (!v) return;
   out.clear();
   if (v->is_array()) {
-    for (std::size_t i = 0; i < v->size() && i < longest_retry_table; ++i)
+    // One more than a table has: its last is what the table has for the rest.
+    if (v->size() > longest_retry_table + 1)
+      return in.refuse("retry_delay",
+                       "has more than " + std::to_string(longest_retry_table + 1) + " entries");
+    for (std::size_t i = 0; i < v->size(); ++i)
       if (auto d = in.seconds_of((*v)[i], "retry_delay[" + std::to_string(i) + "]"))
         out.push_back(*d);
     return;
@@ -59,7 +63,8 @@ void read_retry_delay(member_reader& in, std::vector<usec>& out) {
     } else if (key.size() <= 3 && key.find_first_not_of("0123456789") == std::string::npos) {
       table[std::stoul(key)] = *d;
     } else {
-      in.refuse("retry_delay." + key, "expected the number of a retry, or nothing for the rest");
+      in.refuse("retry_delay." + key,
+                "expected the number of a retry from 0 to 999, or nothing for the rest");
     }
   }
   if (table.empty() && !rest) return in.refuse("retry_delay", "the table is empty");

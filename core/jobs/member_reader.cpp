@@ -1,31 +1,16 @@
 #include "core/jobs/member_reader.hpp"
 
+#include "core/edit_distance.hpp"
 #include "core/triggers/time_text.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <vector>
 
 namespace lycosa::jobs::detail {
 
 namespace {
 
 constexpr double longest_seconds = 1e11; ///< 3,000 years
-
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      const auto change = diagonal + (a[i] == b[k] ? 0 : 1);
-      diagonal = row[k + 1];
-      row[k + 1] = std::min({change, row[k] + 1, row[k + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 } // namespace
 
@@ -50,11 +35,10 @@ double to_seconds(usec d) {
 void member_reader::only(std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : object_.items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    const auto nearest =
-        *std::min_element(names.begin(), names.end(), [&key = key](auto a, auto b) {
-          return distance(key, a) < distance(key, b);
-        });
-    return refuse(key, "unknown; the nearest known name is \"" + std::string(nearest) + "\"");
+    const auto near = nearest_name(key, {names.begin(), names.size()});
+    return refuse(key, near.empty()
+                           ? "unknown"
+                           : "unknown; the nearest known name is \"" + std::string(near) + "\"");
   }
 }
 
@@ -98,9 +82,12 @@ std::optional<usec> member_reader::seconds_of(const json& value, const std::stri
     const double s = value.get<double>();
     if (s >= 0 && s <= longest_seconds) return usec{std::llround(s * 1e6)};
   } else if (value.is_string()) {
-    if (auto d = trigger::parse_duration(value.get<std::string>(), name)) return *d;
+    auto d = trigger::parse_duration(value.get<std::string>(), name);
+    if (d) return *d;
+    refuse(name, d.error().why);
+    return std::nullopt;
   }
-  refuse(name, "expected a number of seconds, 0 or more");
+  refuse(name, "expected a number of seconds from 0 to 1e11, or a text such as 5m");
   return std::nullopt;
 }
 

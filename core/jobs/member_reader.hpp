@@ -38,7 +38,7 @@ public:
   void system_text(std::string_view name, std::string& out);
   void flag(std::string_view name, bool& out);
   void whole(std::string_view name, std::uint32_t low, std::uint32_t high, std::uint32_t& out);
-  /// A number of seconds, 0 or more, or a text such as `5m`.
+  /// A number of seconds from 0 to 1e11, or a text such as `5m`.
   void seconds(std::string_view name, usec& out);
   /// The same; null = none.
   void optional_seconds(std::string_view name, std::optional<usec>& out);

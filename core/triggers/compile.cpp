@@ -1,12 +1,12 @@
 #include "core/triggers/compile.hpp"
 
+#include "core/edit_distance.hpp"
 #include "core/triggers/oncalendar.hpp"
 #include "core/triggers/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <numeric>
 
 namespace lycosa::trigger {
 namespace {
@@ -37,20 +37,6 @@ bool has_word(std::string_view words, std::string_view word) {
   return words.find(" " + std::string(word) + " ") != std::string_view::npos;
 }
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t corner = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = corner + (a[i] == b[j] ? 0 : 1);
-      corner = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
 /// The word of a list most like a misspelt one; empty when none is near.
 std::string nearest(std::string_view words, std::string_view wrong) {
   std::string best;
@@ -59,7 +45,7 @@ std::string nearest(std::string_view words, std::string_view wrong) {
   while ((pos = words.find_first_not_of(' ', pos)) != std::string_view::npos) {
     const std::size_t end = std::min(words.find(' ', pos), words.size());
     const auto word = words.substr(pos, end - pos);
-    if (const auto d = distance(word, wrong); d < best_distance) {
+    if (const auto d = edit_distance(word, wrong); d < best_distance) {
       best_distance = d;
       best = word;
     }

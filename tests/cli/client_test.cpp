@@ -140,6 +140,27 @@ TEST(problem_documents, become_one_line_with_the_right_exit_code) {
   EXPECT_EQ(r.err, "lycosa: PUT /v1/projects/p: HTTP status 507\n");
 }
 
+TEST(project, put_takes_durations_as_the_settings_do) {
+  fake_node node{[](const request&) { return response{200, "{}"}; }};
+  const auto put = [&](const char* option, const char* text) {
+    return run_cli({"project", "put", "p", option, text, "--server", node.url()});
+  };
+  EXPECT_EQ(put("--retain-age", "1d").code, 0);
+  EXPECT_EQ(json::parse(node.requests().back().body), (json{{"retain_age", 86400}}));
+  EXPECT_EQ(put("--retain-age", "1.5").code, 0);
+  EXPECT_EQ(json::parse(node.requests().back().body), (json{{"retain_age", 1.5}}));
+  EXPECT_EQ(put("--min-tick", "1.5m").code, 0);
+  EXPECT_EQ(json::parse(node.requests().back().body), (json{{"min_tick", 90}}));
+  auto r = put("--retain-age", "1 fortnight");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "lycosa: --retain-age: '1 fortnight' is no duration; write 250ms, 5s, 10m, 24h, "
+                   "7d or a number of seconds\n");
+  r = put("--retain-age", "0.1us");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(r.err, "lycosa: --retain-age: must be 0 or at least 1us\n");
+  EXPECT_EQ(put("--retain-age", "-5").code, 2);
+}
+
 TEST(project, put_sends_only_what_is_named) {
   fake_node node{[](const request&) { return response{201, R"({"name":"p"})"}; }};
   auto r = run_cli({"project", "put", "p", "--status", "RUNNING", "--rate", "0.5", "--retry-delay",

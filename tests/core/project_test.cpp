@@ -98,6 +98,9 @@ TEST(project_patch, every_member_is_applied) {
   EXPECT_EQ(p->retry->delay(1), seconds{2});
   EXPECT_EQ(p->crawl_config, "{}");
   EXPECT_EQ(p->queue_limit, 9U);
+  project_patch back;
+  back.default_retry = true;
+  EXPECT_FALSE(apply_patch(*p, back, now)->retry);
   EXPECT_EQ(p->retain, (retention{seconds{60}, 1000}));
 }
 

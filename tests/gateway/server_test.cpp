@@ -59,7 +59,8 @@ TEST_F(http_front, submits_a_list_and_reports_what_it_cannot_take) {
   ASSERT_EQ(j["rejected"].size(), 4u) << a.body;
   EXPECT_EQ(j["rejected"][1]["index"], 3);
   EXPECT_EQ(j["rejected"][1]["taskid"], "b");
-  EXPECT_EQ(j["rejected"][1]["error"], "schedule.priority: must be an integer");
+  EXPECT_EQ(j["rejected"][1]["error"],
+            "schedule.priority: must be an integer from -2147483648 to 2147483647");
   EXPECT_EQ(j["rejected"][2]["error"], "url: stands twice");
   EXPECT_EQ(node.tasks[1].taskid, md5_hex("http://x/"));
 }
@@ -267,6 +268,75 @@ TEST_F(http_front, projects_are_made_shown_and_dropped) {
   EXPECT_EQ(call("GET", "/v1/projects/none").status, 404);
   EXPECT_EQ(call("DELETE", "/v1/projects/p").status, 400);
   EXPECT_EQ(call("DELETE", "/v1/projects/p?confirm=p").status, 200);
+}
+
+TEST_F(http_front, a_project_member_that_is_unknown_is_refused_with_the_nearest) {
+  const auto refusal = [&](const std::string& body) {
+    const auto a = call("PUT", "/v1/projects/p", body);
+    EXPECT_EQ(a.status, 400) << a.body;
+    const auto j = json::parse(a.body);
+    return j["errors"][0]["field"].get<std::string>() + ": "
+           + j["errors"][0]["reason"].get<std::string>();
+  };
+  EXPECT_EQ(refusal(R"({"retain_cuont":1})"),
+            "retain_cuont: unknown; the nearest known name is \"retain_count\"");
+  EXPECT_EQ(refusal(R"({"rate":1,"colour":"red"})"), "colour: unknown");
+  EXPECT_EQ(refusal(R"({"name":"q"})"), "name: differs from the one in the address");
+  EXPECT_EQ(refusal(R"({"\u00e9)" + std::string(1 << 20, 'x') + R"(":1})"),
+            "\u00e9" + std::string(62, 'x') + "…: unknown");
+  EXPECT_EQ(call("GET", "/v1/projects/p").status, 404); // nothing of it was taken
+  // What was read may be sent back.
+  const auto made = call("PUT", "/v1/projects/p", R"({"rate":3,"retain_age":60})");
+  const auto again = call("PUT", "/v1/projects/p", made.body);
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(json::parse(again.body)["retain_age"], 60);
+  EXPECT_EQ(json::parse(
+                call("PUT", "/v1/projects/p", R"({"retry_delay":{"":5}})").body)["retry_delay"][""],
+            5);
+  EXPECT_TRUE(
+      json::parse(call("PUT", "/v1/projects/p", R"({"retry_delay":null})").body)["retry_delay"]
+          .is_null());
+}
+
+TEST_F(http_front, a_number_out_of_range_is_refused_with_its_bounds) {
+  const auto reason = [&](const std::string& target, const std::string& body) {
+    const auto a = call(target == "/v1/projects/p" ? "PUT" : "POST", target, body);
+    EXPECT_EQ(a.status, 400) << body << a.body;
+    return json::parse(a.body)["detail"].get<std::string>();
+  };
+  const auto of_project = [&](const std::string& body) { return reason("/v1/projects/p", body); };
+  for (const std::string name : {"retain_count", "queue_limit", "queue_window"})
+    for (const auto* value : {"9223372036854775808", "-1", "1.5", "\"1\""})
+      EXPECT_EQ(of_project("{\"" + name + "\":" + value + "}"),
+                name + ": must be an integer from 0 to 9223372036854775807");
+  for (const std::string name : {"retain_age", "min_tick"})
+    for (const auto* value : {"1e12", "1e300", "-1", "true"})
+      EXPECT_EQ(of_project("{\"" + name + "\":" + value + "}"),
+                name + ": must be a number of seconds from 0 to 1e11");
+  // What would be rounded to 0, which means "for ever" and "none".
+  for (const std::string value : {"1e-9", "0.0000004", "-1e-9"})
+    EXPECT_EQ(of_project("{\"retain_age\":" + value + "}"),
+              "retain_age: must be 0, or a number of seconds from 0.000001 to 1e11");
+  for (const std::string value : {"1e-9", "0.5"})
+    EXPECT_EQ(of_project("{\"min_tick\":" + value + "}"),
+              "min_tick: must be 0, or a number of seconds from 1 to 1e11");
+  EXPECT_EQ(of_project(R"({"rate":1e10})"), "rate: must be a number from 0 to 1e9");
+  EXPECT_EQ(of_project(R"({"retry_delay":{"0":1e12}})"),
+            "retry_delay[\"0\"]: must be a number of seconds from 0 to 1e11");
+  EXPECT_EQ(
+      of_project(R"({"retry_delay":{"1000001":1}})"),
+      "retry_delay: has a key that is neither a number of retries from 0 to 1000000 nor \"\"");
+  const auto of_task = [&](const std::string& schedule) {
+    return reason("/v1/tasks", R"({"project":"p","url":"u","schedule":{)" + schedule + "}}");
+  };
+  EXPECT_EQ(of_task(R"("priority":9223372036854775808)"),
+            "schedule.priority: must be an integer from -2147483648 to 2147483647");
+  EXPECT_EQ(of_task(R"("retries":2147483648)"),
+            "schedule.retries: must be an integer from 0 to 2147483647");
+  EXPECT_EQ(of_task(R"("exetime":1e12)"),
+            "schedule.exetime: must be a number of seconds from -1e11 to 1e11");
+  EXPECT_EQ(call("PUT", "/v1/projects/p", R"({"retain_age":0.000001,"min_tick":0e-9})").status,
+            201);
 }
 
 TEST_F(http_front, results_come_back_as_they_were_put) {

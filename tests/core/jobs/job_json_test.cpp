@@ -50,6 +50,39 @@ TEST(job_json, errors_name_the_member) {
   EXPECT_EQ(refused("[]").what, "job");
 }
 
+TEST(job_json, a_number_out_of_range_is_refused_with_its_bounds) {
+  const auto why = [](const std::string& member) {
+    const auto e = refused(R"({"id":"a",)" + member + "," + rest + "}");
+    return e.what + ": " + e.why;
+  };
+  EXPECT_EQ(why(R"("jitter":1e12)"),
+            "jitter: expected a number of seconds from 0 to 1e11, or a text such as 5m");
+  EXPECT_EQ(why(R"("max_instances":18446744073709551615)"),
+            "max_instances: expected a whole number from 1 to 1000000");
+  EXPECT_EQ(why(R"("retry_delay":{"1000":1})"), "retry_delay.1000: expected the number of a retry "
+                                                "from 0 to 999, or nothing for the rest");
+  std::string list = "[0";
+  for (int i = 0; i < 1000; ++i)
+    list += ",1";
+  EXPECT_EQ(why("\"retry_delay\":" + list + ",1]"), "retry_delay: has more than 1001 entries");
+  EXPECT_TRUE(parse_job(R"({"id":"a","retry_delay":)" + list + "]," + rest + "}", now));
+  EXPECT_NE(why(R"("timeout":"5 parsecs")").find("unknown unit 'parsecs'"), std::string::npos);
+  // As a number of 32 bits it would be 200.
+  EXPECT_EQ(refused(R"({"id":"a","trigger":{"type":"interval","seconds":1},"action":{)"
+                    R"("type":"http","url":"http://x/","expect_status":4294967496}})")
+                .why,
+            "expected a status from 100 to 599");
+}
+
+TEST(job_json, the_longest_table_of_delays_reads_back_whole) {
+  const auto in = parse_job(R"({"id":"a","retry_delay":{"999":1,"":7},)" + rest + "}", now);
+  ASSERT_TRUE(in) << in.error().text();
+  ASSERT_EQ(in->job.retry_delay.size(), 1001U);
+  const auto again = parse_members(to_members_json(in->job), {});
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->retry_delay, in->job.retry_delay);
+}
+
 TEST(job_json, what_could_never_run_is_refused_when_it_is_added) {
   const auto action = [](const std::string& members) {
     return refused(R"({"id":"a","trigger":{"type":"interval","seconds":1},"action":{)" + members
