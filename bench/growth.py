@@ -227,18 +227,29 @@ def numbers(text: str) -> list[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "plot"])
-    parser.add_argument("--lycosa", default=str(ROOT / "build/release/lycosa"))
-    parser.add_argument("--stored", type=numbers, default="0,1e4,1e5,1e6")
-    parser.add_argument("--projects", type=numbers, default="1,10,100,1000")
-    parser.add_argument("--windowed", type=numbers, default="1e4,1e5,1e6")
+    parser.add_argument("what", choices=["measure", "plot"],
+                        help="run the measurements, or draw what was measured")
+    parser.add_argument("--lycosa", default=str(ROOT / "build/release/lycosa"), metavar="PATH",
+                        help="the binary (default: build/release/lycosa)")
+    parser.add_argument("--stored", type=numbers, default="0,1e4,1e5,1e6", metavar="N,N,…",
+                        help="tasks queued at each step (default: %(default)s)")
+    parser.add_argument("--projects", type=numbers, default="1,10,100,1000", metavar="N,N,…",
+                        help="projects that share the tasks, at each step (default: %(default)s)")
+    parser.add_argument("--windowed", type=numbers, default="1e4,1e5,1e6", metavar="N,N,…",
+                        help="tasks queued behind a window at each step (default: %(default)s)")
     parser.add_argument("--only", choices=["stored", "projects", "window"], nargs="*",
-                        default=["stored", "projects", "window"])
-    parser.add_argument("--body", type=int, default=200, help="bytes of JSON in a queued task")
-    parser.add_argument("--tasks", type=int, default=400_000, help="of a lifecycle run")
-    parser.add_argument("--data", help="folder to make the data directories in")
-    parser.add_argument("--json", default=str(ROOT / "bench/growth.json"))
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs")
+                        default=["stored", "projects", "window"],
+                        help="the measurements to run (default: all)")
+    parser.add_argument("--body", type=int, default=200,
+                        help="bytes of JSON in a queued task (default: %(default)s)")
+    parser.add_argument("--tasks", type=int, default=400_000,
+                        help="tasks of a lifecycle run (default: %(default)s)")
+    parser.add_argument("--data", help="folder to make the data directories in "
+                        "(default: the temporary folder)")
+    parser.add_argument("--json", default=str(ROOT / "bench/growth.json"), metavar="FILE",
+                        help="where figures are kept (default: bench/growth.json)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs",
+                        help="where plots go (default: docs)")
     o = parser.parse_args()
     if o.what == "plot":
         return draw(json.loads(Path(o.json).read_text()), o.folder)

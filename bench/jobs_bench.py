@@ -202,10 +202,15 @@ def now() -> datetime.datetime:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--stored", type=int, default=100_000)
-    parser.add_argument("--busy", type=int, default=1000)
-    parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--stored", type=int, default=100_000,
+                        help="idle jobs that are added and kept; 0 = leave this part out "
+                             "(default: 100000)")
+    parser.add_argument("--busy", type=int, default=1000,
+                        help="jobs that run every second; 0 = leave this part out (default: 1000)")
+    parser.add_argument("--seconds", type=int, default=20,
+                        help="how long they run (default: 20)")
+    parser.add_argument("--peer", action="store_true",
+                        help="the busy jobs in APScheduler 3 too")
     options = parser.parse_args()
     if options.stored:
         stored(options.stored)

@@ -123,10 +123,14 @@ def idle(projects: int, pid: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lycosa", default=str(ROOT / "build/release/lycosa"))
-    parser.add_argument("--projects", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--idle", type=int, default=10_000)
+    parser.add_argument("--lycosa", default=str(ROOT / "build/release/lycosa"), metavar="PATH",
+                        help="the binary (default: build/release/lycosa)")
+    parser.add_argument("--projects", type=int, default=200,
+                        help="projects with rates under load; 0 = leave this part out "
+                             "(default: 200)")
+    parser.add_argument("--seconds", type=float, default=60, help="how long (default: 60)")
+    parser.add_argument("--idle", type=int, default=10_000,
+                        help="projects at rest; 0 = leave this part out (default: 10000)")
     o = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="lycosa-limiter-")
     node = subprocess.Popen([o.lycosa, "serve", "--data", folder + "/data", "--listen",

@@ -173,16 +173,19 @@ def bring(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_subparsers(required=True)
-    one = what.add_parser("ticks")
-    one.add_argument("--projects", type=int, default=10_000)
-    one.add_argument("--min-tick", type=int, default=60)
-    one.add_argument("--seconds", type=int, default=60)
+    one = what.add_parser("ticks", help="how late ticks come, and what they cost")
+    one.add_argument("--projects", type=int, default=10_000, help="how many (default: 10000)")
+    one.add_argument("--min-tick", type=int, default=60,
+                     help="seconds between a project's ticks (default: 60)")
+    one.add_argument("--seconds", type=int, default=60, help="how long (default: 60)")
     one.set_defaults(run=ticks)
-    one = what.add_parser("delete")
-    one.add_argument("--tasks", type=int, default=10_000_000)
+    one = what.add_parser("delete", help="how long a project takes to go")
+    one.add_argument("--tasks", type=int, default=10_000_000,
+                     help="tasks of the project (default: 10000000)")
     one.set_defaults(run=delete)
-    one = what.add_parser("import")
-    one.add_argument("--tasks", type=int, default=1_000_000)
+    one = what.add_parser("import", help="how long pyspider's databases take to come over")
+    one.add_argument("--tasks", type=int, default=1_000_000,
+                     help="tasks in the databases (default: 1000000)")
     one.set_defaults(run=bring)
     options = parser.parse_args()
     options.run(options)

@@ -299,15 +299,18 @@ def prove(site: Site, tree: Path, outage: tuple[float, float] | None, in_flight:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=os.environ.get("LYCOSA_BIN") or
-                        str(HERE.parent / "build" / "release" / "lycosa"))
-    parser.add_argument("--pages", type=int, help="crawl a generated site of so many pages")
+                        str(HERE.parent / "build" / "release" / "lycosa"), metavar="PATH",
+                        help="the binary (default: $LYCOSA_BIN or build/release/lycosa)")
+    parser.add_argument("--pages", type=int, help="crawl a generated site of so many pages "
+                        "(default: the documentation that is installed here)")
     parser.add_argument("--no-kill", action="store_true", help="leave the node alone")
     parser.add_argument("--one", action="store_true", help="crawl with `lycosa one`")
     parser.add_argument("--redis", action="store_true", help="crawl through Redis, as pyspider")
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--batch", type=int, default=10)
+    parser.add_argument("--workers", type=int, default=4, help="fetching threads (default: 4)")
+    parser.add_argument("--batch", type=int, default=10, help="pages a lease (default: 10)")
     parser.add_argument("--rate", type=float, default=500, help="pages a second (default: 500)")
-    parser.add_argument("--limit", type=float, default=300, help="give up after so many seconds")
+    parser.add_argument("--limit", type=float, default=300,
+                        help="give up after so many seconds (default: 300)")
     return parser.parse_args()
 
 

@@ -125,6 +125,14 @@ const workload workloads[] = {
      }},
 };
 
+/// The batch of an open loop that names none: a tenth of a second's tasks at most. A larger one
+/// would go out seldom, and all at once.
+void fit_batch(load_options& o) {
+  if (o.rate <= 0) return;
+  const auto tenth = static_cast<std::uint32_t>(std::min(o.rate / 10, 1e6));
+  o.batch = std::clamp(tenth, 1U, o.batch);
+}
+
 /// Sizes that are through in a second or two, for a first look and for tests.
 void make_small(load_options& o) {
   o.tasks = std::min<std::uint64_t>(o.tasks, o.batch == 1 ? 500 : 5000);
@@ -199,7 +207,9 @@ void add_place_options(CLI::App* command, bench_options& o, bool embedded) {
 void add_load_options(CLI::App* command, bench_options& o) {
   command->add_option("--project", o.project, "Project to use; made if it is new")
       ->capture_default_str();
-  command->add_option("--batch", o.batch, "Tasks in one request")
+  command
+      ->add_option("--batch", o.batch,
+                   "Tasks in one request; with --rate and not named, a tenth of it at most")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command->add_option("--connections", o.connections, "Connections; few threads share them")
@@ -233,7 +243,10 @@ void add_workload(CLI::App* parent, context& ctx, const workload& w) {
         ->capture_default_str();
   add_load_options(command, *o);
   w.options(command, *o);
-  on_run(command, ctx, [o, &ctx, &w] { return run(w, *o, ctx); });
+  on_run(command, ctx, [o, command, &ctx, &w] {
+    if (command->count("--batch") == 0) fit_batch(*o);
+    return run(w, *o, ctx);
+  });
 }
 
 /// Every workload in turn, each on a fresh node.

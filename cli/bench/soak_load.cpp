@@ -1,5 +1,6 @@
 #include "cli/bench/workloads.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <iomanip>
 #include <ostream>
@@ -71,7 +72,11 @@ load_result run_soak(load_target& target, const load_options& options, std::ostr
   auto made = load_run::make(target, options);
   if (!made) return tl::unexpected(made.error());
   auto& run = **made;
-  load_source source{delivery_check::limit};
+  // Of an open loop it is known what comes due before the end: nobody waits for more.
+  const auto due = options.rate * options.seconds;
+  load_source source{options.rate > 0 && due < delivery_check::limit
+                         ? std::max<std::uint64_t>(1, static_cast<std::uint64_t>(due))
+                         : delivery_check::limit};
   run.measure(counted::settled);
   {
     const soak_watch watch{run, source, say};

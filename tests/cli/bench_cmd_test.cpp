@@ -135,6 +135,24 @@ TEST(bench, soak_tells_how_it_goes_and_checks_all_at_the_end) {
   EXPECT_THAT(r.out, HasSubstr("lost 0"));
 }
 
+TEST(bench, soak_at_a_rate_sends_what_is_due_before_its_end_and_no_more) {
+  const std::vector<std::string> words{
+      "bench",  "soak", "--embedded", "--seconds", "0.5",
+      "--rate", "100",  "--json",     "--set",     "storage.shards=1"};
+  auto r = run_cli(words);
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto f = json::parse(r.out);
+  expect_exact(f, 50);
+  EXPECT_EQ(f["batch"], 10);
+  auto with_batch = words;
+  with_batch.insert(with_batch.end(), {"--batch", "1000"});
+  r = run_cli(with_batch);
+  ASSERT_EQ(r.code, 0) << r.err;
+  f = json::parse(r.out);
+  expect_exact(f, 50);
+  EXPECT_EQ(f["batch"], 1000);
+}
+
 TEST(bench, several_runs_are_told_by_the_median_with_all_rates) {
   auto f = bench({"lifecycle", "--repeat", "3"}, few);
   expect_exact(f, 300);
