@@ -55,7 +55,7 @@ struct accept_verdict {
 };
 
 /// Judges a submitted task. `old` is the index's entry (none = unknown task).
-/// Rules of pyspider's `on_request` (pyspider.md §1–2) with its faults mended:
+/// Rules of pyspider's `on_request` (scheduler/scheduler.py), with its faults mended:
 ///  - ACTIVE without force_update (nor cancel): ignored, "already queued";
 ///  - settled: restarted when the itag is set and differs, or age ≥ 0 and
 ///    lastcrawltime + age < now, or force_update; else ignored ("same itag" when an itag was

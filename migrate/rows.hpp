@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// pyspider's three databases as rows (pyspider.md §2): read from and written to whatever it kept
-/// them in. Values are as the database has them; JSON columns are text.
+/// pyspider's three databases (project, task, result) as rows: read from and written to whatever it
+/// kept them in. Values are as the database has them; JSON columns are text.
 namespace lycosa::migrate {
 
 struct project_row {
