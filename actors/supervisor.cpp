@@ -115,8 +115,10 @@ public:
 
   /// The deletion rule: projects that were stopped and marked long enough ago.
   void delete_due() {
-    deletion_armed_ = false;
-    const auto now = config_.environment.time->now().wall;
+    const auto at = config_.environment.time->now();
+    if (!deletion_armed_ || at.mono < *deletion_armed_) return; // of a timer that is not wanted now
+    deletion_armed_.reset();
+    const auto now = at.wall;
     std::vector<project_id> due;
     for (auto i = marked_.begin(); i != marked_.end() && i->first <= now; ++i)
       due.push_back(i->second);
@@ -293,14 +295,15 @@ private:
     return p == projects_.end() ? nullptr : &p->second;
   }
 
-  /// One timer while any project is marked. It looks again each minute at the latest, because the
+  /// A timer for the first that is marked. It looks again each minute at the latest, because the
   /// wall clock may be set while it waits.
   void arm_deletion() {
-    if (deletion_armed_ || draining_) return;
-    if (marked_.empty()) return;
-    const auto in = std::clamp<usec>(marked_.begin()->first - config_.environment.time->now().wall,
+    if (draining_ || marked_.empty()) return;
+    const auto now = config_.environment.time->now();
+    const auto in = std::clamp<usec>(marked_.begin()->first - now.wall,
                                      std::chrono::milliseconds{10}, std::chrono::minutes{1});
-    deletion_armed_ = true;
+    if (deletion_armed_ && *deletion_armed_ <= now.mono + in) return;
+    deletion_armed_ = now.mono + in;
     self_->delayed_send(self_, in, wake_atom_v);
   }
 
@@ -401,7 +404,7 @@ private:
   /// When the deletion rule applies to whom, earliest first: those marked alone, so that a change
   /// of one project looks at no other.
   std::set<std::pair<wall_time, project_id>> marked_;
-  bool deletion_armed_ = false;
+  std::optional<mono_time> deletion_armed_; ///< when the timer that is wanted fires
   bool draining_ = false;
 };
 

@@ -20,12 +20,6 @@ constexpr std::array<std::string_view, 14> changeable{
     "min_tick",    "queue_limit",  "queue_window", "retain_age", "retain_count",
     "retry_delay", "crawl_config", "status",       "name"};
 
-/// What is shown of a project and is nobody's to set. Passed over, so that a project can be sent
-/// back as it was read.
-constexpr std::array<std::string_view, 13> only_shown{
-    "script_md5", "updatetime", "deleting", "paused",  "size",    "ready", "delayed",
-    "processing", "on_disk",    "counters", "refused", "next_at", "gate"};
-
 tl::unexpected<error> wrong(std::string field, std::string why) {
   return fail(errc::invalid_argument, std::move(field), std::move(why));
 }
@@ -46,12 +40,26 @@ std::string shown(std::string_view name) {
   return std::string{name.substr(0, most)} + "…";
 }
 
-tl::unexpected<error> unknown(std::string_view name) {
-  const auto near = nearest_name(name, changeable);
-  return wrong(shown(name),
-               near.empty() ? "unknown"
-                            : "unknown; the nearest known name is \"" + std::string{near} + '"');
-}
+/// Members of a request that nothing knows, each with what may have been meant. They are passed
+/// over, as everywhere, but whoever misspelt one is told.
+class unknown_members {
+public:
+  void note(std::string_view name) {
+    const auto near = nearest_name(name, changeable);
+    std::string why = "unknown, and passed over";
+    if (!near.empty()) ((why += "; the nearest known name is \"") += near) += '"';
+    list_ += list_.empty() ? ",\"warnings\":[{\"field\":" : ",{\"field\":";
+    append_string(list_, shown(name));
+    list_ += ",\"reason\":";
+    append_string(list_, why);
+    list_ += '}';
+  }
+  /// As a member `warnings` of an object; nothing if there are none.
+  [[nodiscard]] std::string text() const { return list_.empty() ? list_ : list_ + ']'; }
+
+private:
+  std::string list_;
+};
 
 result<void> read_retry(const outline& o, const json_member& object, project_patch& patch) {
   if (object.is(json_kind::null)) {
@@ -117,7 +125,7 @@ result<void> read_duration(const json_member& m, usec least, std::optional<usec>
 }
 
 result<void> read_member(const outline& o, const json_member& m, const std::string& name,
-                         project_patch& p) {
+                         project_patch& p, unknown_members& unknown) {
   constexpr std::size_t any = SIZE_MAX;
   if (m.key == "group") return read_text(m, 1024, p.group);
   if (m.key == "script") return read_text(m, any, p.script);
@@ -142,15 +150,18 @@ result<void> read_member(const outline& o, const json_member& m, const std::stri
       return wrong("crawl_config", "must be an object or null");
   } else if (m.key == "name") {
     if (m.text != name) return wrong("name", "differs from the one in the address");
-  } else if (std::ranges::find(only_shown, m.key) == only_shown.end()) {
-    return unknown(m.key);
+  } else if (std::ranges::find(project_members, m.key) == project_members.end()) {
+    // What a project shows and nobody sets may be sent back as it was read.
+    unknown.note(m.key);
   }
   return {};
 }
 
-response show_project(const actors::project_view& v, unsigned status) {
+response show_project(const actors::project_view& v, unsigned status,
+                      std::string_view warnings = {}) {
   std::string b;
   append_project(b, v, {});
+  b.insert(b.size() - 1, warnings);
   return json(std::move(b), status);
 }
 
@@ -256,19 +267,20 @@ void get_project(service& s, const request& r, const exchange_ptr& x) {
 void put_project(service& s, const request& r, const exchange_ptr& x) {
   if (!named(r, x)) return;
   project_patch patch;
+  unknown_members unknown;
   if (!r.body->text.empty()) {
     outline o(r.body->arena, opened);
     if (auto ok = read_object(r.body->text, o); !ok) return answer_now(x, problem(ok.error()));
     for (const auto& m : o.members())
       if (m.parent == json_member::no_parent)
-        if (auto ok = read_member(o, m, r.captured[0], patch); !ok)
+        if (auto ok = read_member(o, m, r.captured[0], patch, unknown); !ok)
           return answer_now(x, problem(ok.error()));
   }
-  s.node.put_project(
-      r.captured[0], std::move(patch),
-      answering<actors::put_project_answer>(x, [](const actors::put_project_answer& a) {
-        return show_project(a.project, a.created ? 201 : 200);
-      }));
+  s.node.put_project(r.captured[0], std::move(patch),
+                     answering<actors::put_project_answer>(
+                         x, [warnings = unknown.text()](const actors::put_project_answer& a) {
+                           return show_project(a.project, a.created ? 201 : 200, warnings);
+                         }));
 }
 
 void delete_project(service& s, const request& r, const exchange_ptr& x) {

@@ -78,6 +78,10 @@ bool matches(std::string_view pattern, const request& r, std::vector<std::string
 
 } // namespace
 
+std::span<const route_entry> all_routes() {
+  return routes;
+}
+
 void route(service& s, request r, const exchange_ptr& x) {
   std::string allowed;
   for (const auto& entry : routes) {

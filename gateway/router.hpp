@@ -4,6 +4,9 @@
 #include "gateway/http.hpp"
 #include "gateway/server.hpp"
 
+#include <span>
+#include <string_view>
+
 namespace lycosa::gateway {
 
 /// What handlers work with.
@@ -22,6 +25,9 @@ struct route_entry {
   std::string_view pattern;
   handler run;
 };
+
+/// What there is, for tests and documentation.
+[[nodiscard]] std::span<const route_entry> all_routes();
 
 /// Finds the handler and runs it; answers 404, or 405 with what is allowed.
 void route(service& s, request r, const exchange_ptr& x);

@@ -129,6 +129,27 @@ TEST_F(catalog_on_a_moody_disk, a_deletion_that_a_full_disk_refused_is_tried_aga
   EXPECT_FALSE(projects->find("p"));
 }
 
+TEST_F(catalog_on_a_moody_disk, one_that_is_due_sooner_does_not_wait_for_one_that_is_due_later) {
+  stop();
+  options o;
+  o.delete_time = 0s;
+  start(o);
+  project_patch marked;
+  marked.status = project_status::stop;
+  marked.group = "delete";
+  disk->refused = "~1"; // what p is called once it is being deleted
+  ASSERT_TRUE(put("p", marked).has_value());
+  advance(1s); // p is due, is refused, and is tried again in a minute
+  ASSERT_TRUE(projects->find("p"));
+  ASSERT_TRUE(put("q", marked).has_value());
+  advance(1s);
+  EXPECT_TRUE(projects->find("p"));
+  EXPECT_FALSE(projects->find("q"));
+  disk->refused.clear();
+  advance(1min);
+  EXPECT_FALSE(projects->find("p"));
+}
+
 TEST_F(catalog_on_a_moody_disk, a_mark_that_is_taken_back_in_time_deletes_nothing) {
   running("p");
   running("q");

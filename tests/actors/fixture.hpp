@@ -41,6 +41,7 @@ protected:
     std::uint32_t exception_limit = 3;
     pause_settings pause;
     std::uint32_t loop_limit = 1000;
+    usec delete_time = 24h;
   };
 
   /// Starts the actors over `data` (kept over a restart, as a disk would be).
@@ -96,6 +97,7 @@ protected:
     ASSERT_TRUE(counters.has_value());
     s.counters = std::move(*counters);
     s.exception_limit = o.exception_limit;
+    s.delete_time = o.delete_time;
     parent = system->spawn(supervisor, s);
     environment = env;
     run();
