@@ -2,6 +2,7 @@
 
 #include "gateway/content_encoding.hpp"
 #include "gateway/deadline.hpp"
+#include "gateway/origin.hpp"
 #include "gateway/pending.hpp"
 #include "gateway/response_head.hpp"
 
@@ -197,6 +198,9 @@ private:
     chunks_ = head.version() >= 11;
     if (!parse_target(head.target(), r))
       co_return co_await refuse(problem(400, "the request's address is malformed"));
+    if (is_cross_site(
+            {r.method, head[http::field::host], head[http::field::origin], head["Sec-Fetch-Site"]}))
+      co_return co_await refuse(problem(403, "a page of another site asks for this"));
     r.content_type = std::string{head[http::field::content_type]};
     r.accept = std::string{head[http::field::accept]};
     r.accept_encoding = std::string{head[http::field::accept_encoding]};

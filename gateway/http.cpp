@@ -132,6 +132,8 @@ std::string_view status_title(unsigned status) noexcept {
     return "Not Modified";
   case 400:
     return "Bad Request";
+  case 403:
+    return "Forbidden";
   case 404:
     return "Not Found";
   case 405:
