@@ -29,6 +29,10 @@ shard_log log_of(const files& f) {
   return {f.log_begin, history_of(f.content), sizes};
 }
 
+epoch_number epoch_known(const node& n) {
+  return n.replica->record() ? n.replica->record()->epoch : 0;
+}
+
 } // namespace
 
 void apply(files& f, const disk_write& w) {
@@ -118,6 +122,8 @@ void world::carry_out(node& n, const effects& todo, const packet* handled) {
       check_name(n, o->id.lsn, {o->id.epoch, 0});
       write(n, {disk_write::kind::batch, {o->id.epoch, 0}, 0, {}, {}, false});
     } else if (const auto* w = std::get_if<effect::write_batches>(&e)) {
+      if (std::get<append_message>(handled->what).epoch < epoch_known(n))
+        fail("a batch is taken from a leader that is known to be fenced");
       for (auto i = w->first; i < w->first + w->count; ++i) {
         check_name(n, n.now.content.size() + 1, handled->payload.at(i));
         write(n, {disk_write::kind::batch, handled->payload.at(i), 0, {}, {}, false});
@@ -147,6 +153,8 @@ void world::carry_out(node& n, const effects& todo, const packet* handled) {
     } else if (const auto* c = std::get_if<effect::close_snapshot>(&e)) {
       n.snapshots.erase(c->id);
     } else if (const auto* d = std::get_if<effect::discard_shard>(&e)) {
+      if (std::get<copy_message>(handled->what).epoch < epoch_known(n))
+        fail("a copy is thrown away for a leader that is known to be fenced");
       note(n, "is copied from the beginning, had ", n.now.content.size());
       write(n, {disk_write::kind::discard, {}, 0, d->begun, {}, false});
     } else if (const auto* k = std::get_if<effect::write_chunk>(&e)) {
