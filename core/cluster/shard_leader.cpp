@@ -38,6 +38,7 @@ tl::expected<entry_id, append_refusal> shard_leader::append(std::uint32_t bytes,
   if (!alive(now, out)) return tl::unexpected(append_refusal::not_leader);
   if (handing_over_ || open_since_.size() >= limits_.open_batches)
     return tl::unexpected(append_refusal::busy);
+  if (record_.in_sync.size() < record_.min_in_sync) return tl::unexpected(append_refusal::too_few);
   const entry_id id{me_.epoch, log_.end().lsn + 1};
   log_.append(id, bytes);
   open_since_.push_back(now);
@@ -237,7 +238,10 @@ void shard_leader::trim(effects& out) {
 void shard_leader::tick(mono_time now, effects& out) {
   if (!alive(now, out)) return;
   for (auto& [node, p] : peers_) {
-    if (p.how == follows::copying) {
+    if (p.how == follows::copying && now - p.heard >= 10 * limits_.slow_after) {
+      end_copy(p, out);
+      p.how = follows::unknown;
+    } else if (p.how == follows::copying) {
       if (p.copy_open && now - p.moved >= limits_.resend_after) {
         p.copy_next = p.copy.chunks;
         p.moved = now;

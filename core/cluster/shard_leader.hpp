@@ -17,6 +17,7 @@ namespace lycosa::cluster {
 enum class append_refusal : std::uint8_t {
   not_leader, ///< or not any more: ask another node
   busy,       ///< too much is open, or the leadership is being handed over
+  too_few,    ///< members in sync: it could not be acknowledged
 };
 
 /// One leadership of a shard: from an election to the moment it stops, which is for good.
@@ -30,6 +31,8 @@ enum class append_refusal : std::uint8_t {
 ///   it is dropped when it is silent, or has not kept a batch, for `slow_after`.
 /// - A follower whose end is not in this log has diverged; logs cannot be cut back here, so it is
 ///   dropped and copied. So is one for which the log does not reach back far enough.
+/// - Copies are made one at a time. One whose follower stays away is given up after ten times
+///   `slow_after`; until then it goes on where it was.
 /// - After it has stopped nothing is acknowledged, sent or proposed.
 ///
 /// It holds the sizes and times of open batches and a place for each follower. Every call is

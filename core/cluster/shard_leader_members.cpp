@@ -18,7 +18,6 @@ bool shard_leader::slow(const peer& p, mono_time now) const {
   const auto end = log_.end().lsn;
   if (acked >= end) return false;
   const auto first_open = end + 1 - open_since_.size();
-  if (acked + 1 < first_open && acked >= committed_ && committed_ >= opening_) return false;
   const auto since = acked + 1 < first_open ? begun_ : open_since_[acked + 1 - first_open];
   return now - since >= limits_.slow_after;
 }

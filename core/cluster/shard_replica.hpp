@@ -64,6 +64,11 @@ public:
   void tick(mono_time now, effects& out);
 
   [[nodiscard]] bool leads() const { return leader_ && !leader_->stopped(); }
+  /// Whether the shard should be here. What is not wanted may be deleted, but for the name of the
+  /// last copying: by it late orders to throw a copy away are known.
+  [[nodiscard]] bool wanted() const {
+    return !record_ || record_->is_replica(self_) || record_->is_in_sync(self_);
+  }
   [[nodiscard]] bool whole() const { return follower_.whole(); }
   [[nodiscard]] const shard_log& log() const { return log_; }
   [[nodiscard]] const std::optional<shard_record>& record() const { return record_; }

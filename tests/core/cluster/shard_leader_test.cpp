@@ -94,16 +94,17 @@ TEST_F(cluster_leader, acknowledges_what_is_on_disk_here_and_on_every_member) {
 TEST_F(cluster_leader, acknowledges_nothing_with_fewer_members_than_required) {
   record.in_sync = {a};
   lead();
-  append();
-  sync(4);
+  sync(3);
   EXPECT_EQ(acknowledged(), 0U);
-  hear(b, 4);
+  EXPECT_EQ(leader->append(1, now, out).error(), append_refusal::too_few);
+  hear(b, 3);
   const auto p = last_of<effect::propose>(out);
   ASSERT_TRUE(p);
   EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
   EXPECT_EQ(acknowledged(), 0U) << "proposed is not decided";
   accept(p->next);
-  EXPECT_EQ(acknowledged(), 4U);
+  EXPECT_EQ(acknowledged(), 3U);
+  append();
 }
 
 TEST_F(cluster_leader, a_member_that_it_may_have_added_counts_at_once) {
@@ -279,6 +280,25 @@ TEST_F(cluster_leader, pieces_that_were_lost_are_sent_again) {
   leader->snapshot_opened(view->id, {2, 3}, 9, now, out);
   tick(limits.resend_after);
   EXPECT_EQ(sent<copy_message>(out, b).at(0).chunk, 0U);
+}
+
+TEST_F(cluster_leader, a_follower_that_stays_away_does_not_keep_others_from_being_copied) {
+  record.in_sync = {a};
+  record.min_in_sync = 1;
+  lead();
+  hear(b, {2, {}, {1, 5}, 5, false, {}});
+  const auto first = last_of<effect::open_snapshot>(out);
+  ASSERT_TRUE(first);
+  leader->snapshot_opened(first->id, {2, 3}, 9, now, out);
+  const auto diverged = [&] { hear(c, {2, {}, {1, 5}, 5, false, {}}); };
+  diverged();
+  EXPECT_FALSE(last_of<effect::open_snapshot>(out)) << "one at a time";
+  now += 10 * limits.slow_after;
+  diverged();
+  tick(1ms);
+  EXPECT_EQ(last_of<effect::close_snapshot>(out)->id, first->id);
+  ASSERT_TRUE(last_of<effect::open_snapshot>(out));
+  EXPECT_GT(last_of<effect::open_snapshot>(out)->id, first->id);
 }
 
 TEST_F(cluster_leader, a_follower_behind_the_logs_beginning_is_copied) {
