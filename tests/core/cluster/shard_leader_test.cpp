@@ -1,72 +1,10 @@
-#include "core/cluster/shard_leader.hpp"
-#include "tests/core/cluster/support.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/core/cluster/leader_fixture.hpp"
 
 namespace lycosa::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr node_id a{1}, b{2}, c{3};
-constexpr session_id own{11};
-constexpr mono_time start{100s};
-
-/// Node a begins to lead epoch 2 with two batches of epoch 1 in its log: its opening is batch 3.
-class cluster_leader : public testing::Test {
-protected:
-  cluster_leader() {
-    limits.window_batches = 4;
-    limits.message_batches = 2;
-    record = {2, a, own, {a, b, c}, {a, b, c}, 2, 10};
-  }
-
-  shard_leader& lead() {
-    leader.emplace(leadership{a, own, 2}, record, log, 2, limits, start + 1h, now, out);
-    return *leader;
-  }
-  /// The state of a follower whose log is a part of this one.
-  void hear(node_id from, lsn_number synced, bool gap = false) {
-    out.clear();
-    leader->receive(from, {2, {}, log.at(synced), synced, gap, {}}, now, out);
-  }
-  void hear(node_id from, const state_message& m) {
-    out.clear();
-    leader->receive(from, m, now, out);
-  }
-  void sync(lsn_number through) {
-    out.clear();
-    leader->synced(through, now, out);
-  }
-  entry_id append(std::uint32_t bytes = 10) {
-    out.clear();
-    const auto id = leader->append(bytes, now, out);
-    EXPECT_TRUE(id);
-    return id ? *id : entry_id{};
-  }
-  void tick(usec later) {
-    now += later;
-    out.clear();
-    leader->tick(now, out);
-  }
-  /// The store has taken what was proposed last.
-  void accept(const shard_record& next) {
-    record = next;
-    ++record.version;
-    out.clear();
-    leader->record_seen(record, now, out);
-  }
-  lsn_number acknowledged() const {
-    const auto all = last_of<effect::acknowledge>(out);
-    return all ? all->through : 0;
-  }
-
-  shard_log log{1, {{1, 1}}, {10, 10}};
-  shard_record record;
-  replication_limits limits;
-  mono_time now = start;
-  effects out;
-  std::optional<shard_leader> leader;
-};
+using cluster_leader = leader_fixture;
 
 TEST_F(cluster_leader, opens_its_epoch_and_asks_everyone) {
   lead();
@@ -105,33 +43,6 @@ TEST_F(cluster_leader, acknowledges_nothing_with_fewer_members_than_required) {
   accept(p->next);
   EXPECT_EQ(acknowledged(), 3U);
   append();
-}
-
-TEST_F(cluster_leader, a_member_that_it_may_have_added_counts_at_once) {
-  record.in_sync = {a, b};
-  lead();
-  sync(3);
-  hear(b, 3);
-  EXPECT_EQ(acknowledged(), 3U);
-  hear(c, 3);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next.in_sync, (std::vector{a, b, c}));
-  append();
-  sync(4);
-  hear(b, 4);
-  EXPECT_EQ(acknowledged(), 0U) << "c may be elected and must have it";
-  hear(c, 4);
-  EXPECT_EQ(acknowledged(), 4U);
-}
-
-TEST_F(cluster_leader, takes_in_nobody_who_lacks_the_opening_of_the_epoch) {
-  record.in_sync = {a, b};
-  lead();
-  hear(c, 2);
-  EXPECT_FALSE(last_of<effect::propose>(out));
-  hear(c, 3);
-  EXPECT_TRUE(last_of<effect::propose>(out));
 }
 
 TEST_F(cluster_leader, sends_ahead_as_far_as_the_window_goes) {
@@ -199,49 +110,6 @@ TEST_F(cluster_leader, takes_no_more_than_may_be_open) {
   hear(c, 5);
   EXPECT_EQ(acknowledged(), 5U);
   append();
-}
-
-TEST_F(cluster_leader, a_slow_member_is_dropped_and_then_nobody_waits_for_it) {
-  lead();
-  sync(3);
-  hear(b, 3);
-  hear(c, 3);
-  append();
-  sync(4);
-  for (usec waited{}; waited < limits.slow_after - 200ms; waited += 200ms) {
-    tick(200ms);
-    hear(b, 4);
-    hear(c, 3);
-    EXPECT_FALSE(last_of<effect::propose>(out));
-  }
-  tick(200ms);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
-  EXPECT_EQ(acknowledged(), 0U) << "c may still be elected";
-  accept(p->next);
-  EXPECT_EQ(acknowledged(), 4U);
-}
-
-TEST_F(cluster_leader, a_silent_member_is_dropped_even_when_nothing_is_written) {
-  lead();
-  sync(3);
-  hear(b, 3);
-  hear(c, 3);
-  now += limits.slow_after / 2;
-  hear(b, 3);
-  tick(limits.slow_after / 2);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
-}
-
-TEST_F(cluster_leader, a_member_that_is_needed_is_not_dropped_for_being_slow) {
-  record.in_sync = {a, b};
-  record.replicas = {a, b};
-  lead();
-  tick(limits.slow_after * 3);
-  EXPECT_FALSE(last_of<effect::propose>(out)) << "it would acknowledge no more without b";
 }
 
 TEST_F(cluster_leader, a_diverged_member_is_dropped_first_and_copied_then) {
@@ -362,62 +230,6 @@ TEST_F(cluster_leader, stops_when_the_record_names_another) {
   EXPECT_TRUE(leader->stopped());
   sync(3);
   EXPECT_TRUE(out.empty());
-}
-
-TEST_F(cluster_leader, an_unknown_outcome_is_settled_by_another_change) {
-  record.in_sync = {a, b};
-  lead();
-  sync(3);
-  hear(b, 3);
-  hear(c, 3);
-  ASSERT_TRUE(last_of<effect::propose>(out));
-  // c falls silent, and nothing is known of the proposal to take it in.
-  now += limits.slow_after / 2;
-  hear(b, 3);
-  tick(limits.slow_after / 2);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next, record) << "whichever of the two wins, the version rises";
-  accept(p->next);
-  append();
-  sync(4);
-  hear(b, 4);
-  EXPECT_EQ(acknowledged(), 4U) << "c is surely none";
-}
-
-TEST_F(cluster_leader, hands_over_to_the_first_replica_when_it_has_everything) {
-  record.replicas = {b, a, c};
-  lead();
-  leader->members_seen({{a, own}, {b, session_id{22}}});
-  sync(3);
-  hear(c, 3);
-  hear(b, 2);
-  EXPECT_FALSE(last_of<effect::propose>(out));
-  hear(b, 3);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next.leader, b);
-  EXPECT_EQ(p->next.leader_session, session_id{22});
-  EXPECT_EQ(p->next.epoch, 3U);
-  EXPECT_EQ(last_of<effect::fail_open>(out)->why, stop_reason::handed_over);
-  EXPECT_TRUE(leader->stopped()) << "before the store knows";
-}
-
-TEST_F(cluster_leader, a_member_that_is_no_replica_any_more_is_let_go) {
-  record.replicas = {a, b};
-  lead();
-  hear(b, 3);
-  const auto p = last_of<effect::propose>(out);
-  ASSERT_TRUE(p);
-  EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
-}
-
-TEST_F(cluster_leader, gives_up_when_its_disk_fails) {
-  lead();
-  out.clear();
-  leader->disk_failed(now, out);
-  EXPECT_EQ(last_of<effect::fail_open>(out)->why, stop_reason::disk_failed);
-  EXPECT_EQ(last_of<effect::propose>(out)->next.leader, node_id::none);
 }
 
 } // namespace

@@ -123,6 +123,24 @@ TEST_F(cluster_replica, a_former_leader_that_hears_the_new_one_stops_before_it_f
   EXPECT_TRUE(std::holds_alternative<effect::write_batches>(out[1]));
 }
 
+TEST_F(cluster_replica, a_shard_that_is_not_whole_neither_stands_nor_leads) {
+  shard_replica half{a, {{}, 0, {1, 1}, copy_progress{{1, 1}, {1, 9}, 2}}, limits};
+  half.session_seen(own, now + 1h, now, out);
+  half.record_seen({1, b, other, {a, b, c}, {a, b, c}, 2, 5}, now, out);
+  half.tick(now, out);
+  half.tick(now + 1s, out);
+  half.record_seen({2, a, own, {a, b, c}, {a, b, c}, 2, 6}, now, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_FALSE(half.leads());
+}
+
+TEST_F(cluster_replica, is_wanted_while_it_is_a_replica_or_a_member) {
+  see({1, b, other, {a, b}, {b, c}, 2, 6});
+  EXPECT_TRUE(replica.wanted());
+  see({1, b, other, {b, c}, {b, c}, 2, 7});
+  EXPECT_FALSE(replica.wanted());
+}
+
 TEST_F(cluster_replica, old_records_are_ignored) {
   see({2, a, own, {a, b, c}, {a, b, c}, 2, 6});
   see({1, b, other, {a, b, c}, {a, b, c}, 2, 5});
