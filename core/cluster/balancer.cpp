@@ -110,11 +110,14 @@ private:
     return best;
   }
 
-  /// How glad one is to be rid of a replica: dead, draining, doubled in its domain, by load.
-  std::tuple<bool, bool, bool, double> burden(const shard_place& s, node_id n) const {
-    if (!nodes_.contains(n)) return {true, true, true, 0};
-    if (!usable(n)) return {false, true, true, 0};
-    return {false, false, shares_domain(s, n), load(replicas_, n)};
+  /// How glad one is to be rid of a replica: dead, draining, doubled in its domain, by load. Of
+  /// equals rather not the leader, else the node's number decides and not its place, which moves.
+  std::tuple<bool, bool, bool, double, bool, node_id> burden(const shard_place& s,
+                                                             node_id n) const {
+    const bool follows = n != s.replicas.front();
+    if (!nodes_.contains(n)) return {true, true, true, 0, follows, n};
+    if (!usable(n)) return {false, true, true, 0, follows, n};
+    return {false, false, shares_domain(s, n), load(replicas_, n), follows, n};
   }
   node_id heaviest(const shard_place& s) const {
     return *std::max_element(s.replicas.begin(), s.replicas.end(),

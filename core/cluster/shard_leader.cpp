@@ -107,8 +107,10 @@ void shard_leader::receive(node_id from, const state_message& m, mono_time now, 
   auto& p = found->second;
   p.heard = now;
   if (m.copy < p.last_copy) { // from before it was told to throw that away
-    if (p.how == follows::copying) ship_copy(from, p, now, out);
-    return;
+    if (p.how == follows::copying) return ship_copy(from, p, now, out);
+    if (p.how == follows::yes) return;
+    p.how = follows::unfit; // that order was given up, and may arrive yet
+    return begin_copy(from, p, now, out);
   }
   p.last_copy = m.copy;
   // What is on its disk stays there: this was said before something that has already arrived.
@@ -239,8 +241,7 @@ void shard_leader::tick(mono_time now, effects& out) {
   if (!alive(now, out)) return;
   for (auto& [node, p] : peers_) {
     if (p.how == follows::copying && now - p.heard >= 10 * limits_.slow_after) {
-      end_copy(p, out);
-      p.how = follows::unknown;
+      give_up_copy(p, out);
     } else if (p.how == follows::copying) {
       if (p.copy_open && now - p.moved >= limits_.resend_after) {
         p.copy_next = p.copy.chunks;
@@ -265,8 +266,11 @@ void shard_leader::tick(mono_time now, effects& out) {
 /// Only outside the in-sync set: from its first piece on a follower holds nothing to go on with.
 void shard_leader::begin_copy(node_id to, peer& p, mono_time now, effects& out) {
   if (counts(to)) return;
-  for (const auto& [node, other] : peers_)
-    if (other.how == follows::copying) return; // one at a time
+  for (auto& [node, other] : peers_) {
+    if (other.how != follows::copying) continue;
+    if (now - other.heard < limits_.slow_after) return; // one at a time
+    give_up_copy(other, out);
+  }
   end_copy(p, out);
   p.how = follows::copying;
   p.acked = 0;
@@ -314,6 +318,11 @@ void shard_leader::ship_copy(node_id to, peer& p, mono_time now, effects& out) {
                                                    p.copy_next, p.copy_chunks}});
     ++p.copy_next;
   }
+}
+
+void shard_leader::give_up_copy(peer& p, effects& out) {
+  end_copy(p, out);
+  p.how = follows::unknown;
 }
 
 void shard_leader::end_copy(peer& p, effects& out) {

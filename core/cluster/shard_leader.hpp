@@ -31,8 +31,8 @@ enum class append_refusal : std::uint8_t {
 ///   it is dropped when it is silent, or has not kept a batch, for `slow_after`.
 /// - A follower whose end is not in this log has diverged; logs cannot be cut back here, so it is
 ///   dropped and copied. So is one for which the log does not reach back far enough.
-/// - Copies are made one at a time. One whose follower stays away is given up after ten times
-///   `slow_after`; until then it goes on where it was.
+/// - Copies are made one at a time. One whose follower is silent goes on where it was when that
+///   comes back; it is given up when another waits for its turn, or after ten times `slow_after`.
 /// - After it has stopped nothing is acknowledged, sent or proposed.
 ///
 /// It holds the sizes and times of open batches and a place for each follower. Every call is
@@ -95,6 +95,7 @@ private:
   void ask(node_id to, peer& p, mono_time now, effects& out);
   void ship_copy(node_id to, peer& p, mono_time now, effects& out);
   void begin_copy(node_id to, peer& p, mono_time now, effects& out);
+  void give_up_copy(peer& p, effects& out);
   void end_copy(peer& p, effects& out);
   void judge(node_id from, peer& p, const state_message& m, mono_time now, effects& out);
   void trim(effects& out);

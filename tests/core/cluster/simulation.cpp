@@ -1,6 +1,8 @@
 // Time, chance, trouble, clients, and what is checked at the end.
 #include "tests/core/cluster/simulation.hpp"
 
+#include "core/cluster/balancer.hpp"
+
 #include <algorithm>
 #include <iostream>
 #include <sstream>
@@ -9,7 +11,7 @@ namespace lycosa::cluster::sim {
 namespace {
 
 constexpr std::int64_t second = 1'000'000, ms = 1'000;
-constexpr real_time chaos_end = 10 * second, calm_end = 16 * second;
+constexpr real_time chaos_end = 10 * second;
 
 weather draw_weather(std::mt19937_64& random) {
   const auto one_of = [&](auto... choices) {
@@ -31,6 +33,7 @@ weather draw_weather(std::mt19937_64& random) {
   w.store_cuts = random() % 2 != 0;
   w.slow_disks = random() % 2 != 0;
   w.moves = random() % 2 != 0;
+  w.deaths = w.nodes > 3 && random() % 3 == 0;
   w.bad_clocks = random() % 5 == 0;
   w.store_cuts = w.store_cuts || w.bad_clocks;
   w.min_in_sync = one_of(2U, 2U, 2U, 1U, 3U);
@@ -59,7 +62,8 @@ statistics& statistics::operator+=(const statistics& o) {
   acknowledged += o.acknowledged, failed += o.failed, refused += o.refused;
   elections += o.elections, handovers += o.handovers, copies += o.copies;
   crashes += o.crashes, fenced += o.fenced, lease_ends += o.lease_ends, shrinks += o.shrinks;
-  grows += o.grows, reads += o.reads, events += o.events, placements += o.placements;
+  grows += o.grows, deaths += o.deaths, reads += o.reads, events += o.events,
+      placements += o.placements;
   return *this;
 }
 
@@ -130,6 +134,7 @@ void world::trouble() {
   case 0:
     if (!weather_.crashes || !n.up) return;
     crash(n);
+    if (weather_.deaths && stats_.deaths == 0 && chance(0.3)) return die(n);
     at(lasts, [this, &n] {
       if (!n.up) start(n);
     });
@@ -183,6 +188,28 @@ void world::move_replicas() {
   if (next && change_record(*next, session_id::none)) ++stats_.placements;
 }
 
+/// It does not come back, unless nobody else could go on.
+void world::die(node& n) {
+  ++stats_.deaths;
+  n.gone = true;
+  note(n, "is gone for good");
+  at(2 * second, [this, &n] {
+    if (record_.in_sync == std::vector{n.id}) n.gone = false;
+  });
+}
+
+/// The real balancer, in calm weather.
+void world::balance() {
+  std::vector<node_status> there;
+  for (const auto& n : nodes_)
+    if (!n->gone) there.push_back({n->id, "", 1, false});
+  const shard_place shard{0, record_.replicas, record_.in_sync};
+  const auto moves = plan_moves(there, {shard}, {3, 1, 1});
+  if (moves.empty()) return;
+  if (const auto next = place(record_, after(shard, moves.front())))
+    change_record(*next, session_id::none);
+}
+
 void world::heal() {
   calm_ = true;
   cut_.clear();
@@ -193,8 +220,11 @@ void world::heal() {
   for (auto& n : nodes_) {
     n->disk_slowness = 1;
     if (n->paused) resume(*n);
-    if (!n->up) start(*n);
+    n->gone = n->gone && record_.in_sync != std::vector{n->id};
+    if (!n->up && !n->gone) start(*n);
   }
+  for (std::int64_t after = 0; after < 10 * second; after += 200 * ms)
+    at(after, [this] { balance(); });
 }
 
 // -- clients -------------------------------------------------------------------------------------
@@ -249,7 +279,9 @@ std::optional<std::string> world::run() {
     read();
   }
   heal();
-  run_until(chaos_end + 4 * second);
+  // A replacement for who is gone takes its time.
+  run_until(chaos_end + (stats_.deaths > 0 ? 8 : 4) * second);
+  const auto calm_end = now_ + 2 * second;
   const auto before = stats_.acknowledged;
   for (real_time t = now_; t < calm_end - second && !error_; t += 50 * ms) {
     run_until(t);
@@ -266,6 +298,7 @@ std::optional<std::string> world::run() {
 
 void world::check_end() {
   if (record_.leader == node_id::none) return fail("no leader after healing");
+  if (record_.replicas.size() != 3) return fail("not three replicas after healing");
   const auto& leader = get(record_.leader);
   for (const auto& [lsn, op] : acknowledged_)
     if (leader.durable.content.size() < lsn || leader.durable.content[lsn - 1].op != op)

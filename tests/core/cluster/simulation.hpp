@@ -68,6 +68,7 @@ public:
   node_id id = node_id::none;
   bool up = false;
   bool paused = false;
+  bool gone = false; ///< for good
   std::uint64_t incarnation = 0;
   double clock_rate = 1;
   std::int64_t clock_offset = 0;
@@ -90,8 +91,8 @@ public:
 
 struct statistics {
   std::uint64_t acknowledged = 0, failed = 0, refused = 0, elections = 0, handovers = 0, copies = 0,
-                crashes = 0, fenced = 0, lease_ends = 0, shrinks = 0, grows = 0, reads = 0,
-                events = 0, placements = 0;
+                crashes = 0, fenced = 0, lease_ends = 0, shrinks = 0, grows = 0, deaths = 0,
+                reads = 0, events = 0, placements = 0;
   statistics& operator+=(const statistics& o);
 };
 
@@ -103,7 +104,7 @@ struct weather {
   double late = 0; ///< share of messages that take up to a second
   std::int64_t fault_every = 0;
   bool crashes = false, pauses = false, partitions = false, store_cuts = false, slow_disks = false,
-       moves = false;
+       moves = false, deaths = false;
   /// Clocks run apart by more than the lease allows for: only what hangs on no clock is true then.
   bool bad_clocks = false;
   std::uint32_t min_in_sync = 2;
@@ -177,6 +178,8 @@ private:
   void trouble();
   void heal();
   void move_replicas();
+  void die(node& n);
+  void balance();
   void submit(bool to_leader);
   void read();
   void check_end();

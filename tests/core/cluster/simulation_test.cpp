@@ -12,9 +12,9 @@ namespace lycosa::cluster::sim {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t usual_runs = 200;
+constexpr std::uint64_t usual_runs = 300;
 #else
-constexpr std::uint64_t usual_runs = 2000;
+constexpr std::uint64_t usual_runs = 1600;
 #endif
 
 std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
@@ -40,6 +40,7 @@ void tell(const statistics& s) {
   property("grows", s.grows);
   property("reads", s.reads);
   property("placements", s.placements);
+  property("deaths", s.deaths);
 }
 
 TEST(cluster_simulation, no_acknowledged_operation_is_lost_and_the_replicas_agree) {
@@ -69,6 +70,7 @@ TEST(cluster_simulation, no_acknowledged_operation_is_lost_and_the_replicas_agre
   EXPECT_GT(sum.fenced, runs / 200);
   EXPECT_GT(sum.lease_ends, runs / 10);
   EXPECT_GT(sum.crashes, runs);
+  EXPECT_GT(sum.deaths, runs / 20);
 }
 
 TEST(cluster_simulation, a_seed_gives_the_same_run_each_time) {
