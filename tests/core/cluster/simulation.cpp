@@ -223,8 +223,6 @@ void world::heal() {
     n->gone = n->gone && record_.in_sync != std::vector{n->id};
     if (!n->up && !n->gone) start(*n);
   }
-  for (std::int64_t after = 0; after < 10 * second; after += 200 * ms)
-    at(after, [this] { balance(); });
 }
 
 // -- clients -------------------------------------------------------------------------------------
@@ -279,40 +277,43 @@ std::optional<std::string> world::run() {
     read();
   }
   heal();
-  // A replacement for who is gone takes its time.
-  run_until(chaos_end + (stats_.deaths > 0 ? 8 : 4) * second);
-  const auto calm_end = now_ + 2 * second;
+  // Copies and handovers take their time, but come to an end.
+  run_until(now_ + 3 * second);
+  for (int i = 0; i < 60 && !error_ && unsettled(); ++i) {
+    balance();
+    run_until(now_ + second / 2);
+  }
   const auto before = stats_.acknowledged;
-  for (real_time t = now_; t < calm_end - second && !error_; t += 50 * ms) {
-    run_until(t);
+  for (int i = 0; i < 20 && !error_; ++i) {
     submit(true);
+    run_until(now_ + 50 * ms);
     read();
   }
-  run_until(calm_end);
+  run_until(now_ + second);
+  if (!error_) error_ = unsettled();
   if (!error_ && stats_.acknowledged == before) fail("no progress after healing");
-  // A leader that could not hand over in time tries again after ten times `slow_after`.
-  if (record_.leader != record_.replicas.front()) run_until(calm_end + 8 * second);
-  if (!error_) check_end();
   return error_;
 }
 
-void world::check_end() {
-  if (record_.leader == node_id::none) return fail("no leader after healing");
-  if (record_.replicas.size() != 3) return fail("not three replicas after healing");
-  const auto& leader = get(record_.leader);
+/// What is not as it should be when all is well again.
+std::optional<std::string> world::unsettled() const {
+  if (record_.leader == node_id::none) return "no leader after healing";
+  if (record_.replicas.size() != 3) return "not three replicas after healing";
+  if (record_.replicas.front() != record_.leader) return "another leads than should";
+  const auto& leader = *nodes_.at(static_cast<std::size_t>(record_.leader) - 1);
   for (const auto& [lsn, op] : acknowledged_)
     if (leader.durable.content.size() < lsn || leader.durable.content[lsn - 1].op != op)
-      return fail("acknowledged operation " + std::to_string(op) + " at " + std::to_string(lsn)
-                  + " is lost");
+      return "acknowledged operation " + std::to_string(op) + " at " + std::to_string(lsn)
+             + " is lost";
   for (const auto id : record_.replicas) {
-    const auto& n = get(id);
     if (!record_.is_in_sync(id))
-      return fail("replica " + std::to_string(static_cast<int>(id)) + " is not in sync");
-    if (n.durable.content != leader.durable.content) return fail("replicas differ");
+      return "replica " + std::to_string(static_cast<int>(id)) + " is not in sync";
+    const auto& n = *nodes_.at(static_cast<std::size_t>(id) - 1);
+    if (n.durable.content != leader.durable.content) return "replicas differ";
   }
   for (const auto id : record_.in_sync)
-    if (!record_.is_replica(id)) return fail("a member is not a replica");
-  if (record_.replicas.front() != record_.leader) return fail("another leads than should");
+    if (!record_.is_replica(id)) return "a member is not a replica";
+  return {};
 }
 
 } // namespace lycosa::cluster::sim

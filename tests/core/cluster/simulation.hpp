@@ -182,7 +182,7 @@ private:
   void balance();
   void submit(bool to_leader);
   void read();
-  void check_end();
+  [[nodiscard]] std::optional<std::string> unsettled() const;
 
   std::mt19937_64 random_;
   bool trace_;

@@ -12,7 +12,7 @@ namespace lycosa::cluster::sim {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t usual_runs = 300;
+constexpr std::uint64_t usual_runs = 250;
 #else
 constexpr std::uint64_t usual_runs = 1600;
 #endif
