@@ -198,7 +198,7 @@ def draw(measured: dict, folder: Path) -> None:
     waited = sorted((r for r in filled + window if "latency" in r), key=lambda r: r["stored"])
     curves = {
         "growth-rate": plot("Lifecycles a second over stored tasks", "tasks stored", "tasks/s",
-                            [(r["stored"] or 1e5, r["rate"]) for r in stored],
+                            [(r["stored"] or 1e5, r["rate"]) for r in stored if "rate" in r],
                             0.6 * stored[0]["rate"]),
         "growth-memory": plot("Memory a queued task", "tasks queued", "bytes",
                               [(r["stored"], r["bytes"] / r["stored"]) for r in queued], 64),
