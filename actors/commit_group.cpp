@@ -31,7 +31,14 @@ private:
 };
 
 bool has_growth(const commit_group& g) {
-  return !g.submits.empty() || !g.results.empty() || !g.orders.empty();
+  return !g.submits.empty() || !g.results.empty()
+         || std::ranges::any_of(g.orders, [](const auto& o) { return o.op->wanted; });
+}
+
+/// Whether there is something to do that takes no room, or makes some.
+bool has_settling(const commit_group& g) {
+  return !g.reports.empty() || !g.erases.empty()
+         || std::ranges::any_of(g.orders, [](const auto& o) { return !o.op->wanted; });
 }
 
 } // namespace
@@ -101,7 +108,7 @@ void commit_group::commit(wall_time now) {
 
 result<void> commit_group::attempt(wall_time now, bool with_growth) {
   const bool growth = with_growth && has_growth(*this);
-  if (!growth && reports.empty() && erases.empty()) return {};
+  if (!growth && !has_settling(*this)) return {};
   auto txn = store_.begin();
   if (!txn) return tl::unexpected(txn.error());
   // Reports first: when a client reports a page and submits it again, the report was sent first.
@@ -115,11 +122,12 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
                                    {op->entry.taskid, op->entry.json, op->entry.updatetime});
       if (!ok) return ok;
     }
-    for (auto& o : orders) {
-      auto step = (*txn)->keep_in_order(o.op->project, o.op->wanted, o.op->limit);
-      if (!step) return tl::unexpected(step.error());
-      o.op->done = step->done;
-    }
+  }
+  for (auto& o : orders) {
+    if (o.op->wanted && !growth) continue;
+    auto step = (*txn)->keep_in_order(o.op->project, o.op->wanted, o.op->limit);
+    if (!step) return tl::unexpected(step.error());
+    o.op->done = step->done;
   }
   for (auto& e : erases)
     if (auto ok = run(**txn, *e.op); !ok) return ok;
@@ -322,11 +330,13 @@ void commit_group::refuse_growth(const error& why) {
   for (auto& f : result_failures)
     f = why;
   for (auto& o : orders)
-    o.op->failure = why;
+    if (o.op->wanted) o.op->failure = why;
 }
 
 void commit_group::refuse_all(const error& why) {
   refuse_growth(why);
+  for (auto& o : orders)
+    o.op->failure = why;
   for (auto& r : reports)
     r.op->failure = why;
   for (auto& e : erases)

@@ -223,6 +223,33 @@ TEST_F(CommitGroup, AFullStoreRefusesSubmitsAndStillTakesReports) {
   EXPECT_EQ(again->outcomes[0].what, accept_outcome::created) << "it goes on without a restart";
 }
 
+TEST_F(CommitGroup, AFullStoreTakesAQueueOutOfOrderAndPutsNoneInOrder) {
+  const auto order = [](project_id project, bool wanted) {
+    auto op = std::make_shared<order_op>();
+    op->project = project;
+    op->wanted = wanted;
+    op->limit = 100;
+    return op;
+  };
+  stored("a");
+  auto made = order(facts->id, true);
+  group.add(made, {});
+  group.commit(now);
+  group.clear();
+  ASSERT_TRUE(made->done);
+  store.full_for_growth = true;
+  auto removed = order(facts->id, false);
+  auto wanted = order(project_id{2}, true);
+  group.add(removed, {});
+  group.add(wanted, {});
+  group.commit(now);
+  EXPECT_FALSE(removed->failure);
+  EXPECT_TRUE(removed->done);
+  ASSERT_TRUE(wanted->failure);
+  EXPECT_EQ(wanted->failure->code, errc::no_space);
+  EXPECT_EQ(*store.order_of(facts->id), order_state::none);
+}
+
 TEST_F(CommitGroup, TheReserveIsGivenUpForReports) {
   const auto key = stored("a");
   store.full_for_settle = true;
