@@ -25,12 +25,11 @@ int get_u32(MDB_txn* txn, MDB_dbi dbi, std::string_view key, std::uint32_t& out)
   return 0;
 }
 
-int put_u32(MDB_txn* txn, MDB_dbi dbi, std::string_view key, std::uint32_t value) {
+int put_u32(lmdb::env& env, MDB_txn* txn, std::size_t table, std::string_view key,
+            std::uint32_t value) {
   std::array<std::byte, 4> b;
   put_little(b.data(), value);
-  auto k = lmdb::val(key);
-  auto v = lmdb::val(b);
-  return mdb_put(txn, dbi, &k, &v, 0);
+  return env.put(txn, table, lmdb::val(key), lmdb::val(b));
 }
 
 } // namespace
@@ -49,6 +48,10 @@ result<void> check_storable(const project_record& p) {
   return {};
 }
 
+std::vector<const char*> catalog_tables() {
+  return {"meta", "projects", "names", "blobs"};
+}
+
 result<std::unique_ptr<lmdb_catalog>> lmdb_catalog::open(lmdb_catalog_options options,
                                                          std::shared_ptr<disk_reserve> disk) {
   std::unique_ptr<lmdb_catalog> c(new lmdb_catalog(std::move(disk)));
@@ -57,14 +60,15 @@ result<std::unique_ptr<lmdb_catalog>> lmdb_catalog::open(lmdb_catalog_options op
 }
 
 result<void> lmdb_catalog::start(const lmdb_catalog_options& options) {
-  auto opened = lmdb::env::open({options.dir,
-                                 options.dir,
-                                 std::uint64_t{16} << 30,
-                                 true,
-                                 options.read_only,
-                                 {"meta", "projects", "names", "blobs"}});
-  if (!opened) return tl::unexpected(opened.error());
-  env_ = std::move(*opened);
+  const bool shared = options.env != nullptr;
+  if (shared) {
+    env_ = options.env;
+  } else {
+    auto opened = lmdb::env::open(
+        {options.dir, options.dir, catalog_map, true, options.read_only, catalog_tables()});
+    if (!opened) return tl::unexpected(opened.error());
+    env_ = std::move(*opened);
+  }
   id_ = options.id;
   if (!options.create) {
     auto stored = read_identity(*env_);
@@ -78,16 +82,17 @@ result<void> lmdb_catalog::start(const lmdb_catalog_options& options) {
                       + " were asked for: the number is fixed when the directory is made");
     id_ = *stored;
   }
-  if (auto ok = env_->open_tables(); !ok) return ok;
+  if (!shared)
+    if (auto ok = env_->open_tables(); !ok) return ok;
   if (options.read_only) return {};
   return change([&](MDB_txn* txn) -> result<void> {
     if (options.create) {
-      if (int rc = put_u32(txn, env_->table(meta), next_project_key, 1); rc != 0) return failed(rc);
-      return write_identity(*env_, txn, env_->table(meta), id_);
+      if (int rc = put_u32(*env_, txn, meta, next_project_key, 1); rc != 0) return failed(rc);
+      return write_identity(*env_, txn, id_);
     }
     ++id_.epoch;
     id_.format = format_version;
-    return write_identity(*env_, txn, env_->table(meta), id_);
+    return write_identity(*env_, txn, id_);
   });
 }
 
@@ -98,9 +103,13 @@ result<void> lmdb_catalog::attempt(const body& write) {
     mdb_txn_abort(*txn);
     return ok;
   }
-  const int rc = mdb_txn_commit(*txn);
-  if (rc == 0) return {};
-  return failed(rc == EIO && disk_ && disk_->exhausted() ? ENOSPC : rc);
+  // A commit that others hear of must not be tried twice: room for it is made before.
+  if (const auto* changes = env_->changes(); changes != nullptr && disk_)
+    disk_->before_settle(4 * changes->size() + (std::uint64_t{1} << 18));
+  const auto rc = env_->commit(*txn);
+  if (!rc) return tl::unexpected(rc.error());
+  if (*rc != 0) return failed(*rc == EIO && disk_ && disk_->exhausted() ? ENOSPC : *rc);
+  return env_->settled();
 }
 
 result<void> lmdb_catalog::change(const body& write) {
@@ -140,7 +149,7 @@ result<void> lmdb_catalog::put_one(MDB_txn* txn, project_record& p) {
     p.id = project_id{next++};
   else
     next = std::max(next, static_cast<std::uint32_t>(p.id) + 1);
-  if (rc = put_u32(txn, env_->table(meta), next_project_key, next); rc != 0) return failed(rc);
+  if (rc = put_u32(*env_, txn, meta, next_project_key, next); rc != 0) return failed(rc);
   const auto key = project_key(p.id);
   auto k = lmdb::val(key);
   MDB_val v{};
@@ -150,15 +159,13 @@ result<void> lmdb_catalog::put_one(MDB_txn* txn, project_record& p) {
     // Renamed: the old name is free again.
     auto old = decode_project(lmdb::text(v));
     if (old && old->name != p.name) {
-      auto n = lmdb::val(old->name);
-      if (int gone = mdb_del(txn, env_->table(names), &n, nullptr); gone != 0)
+      if (int gone = env_->erase(txn, names, lmdb::val(old->name)); gone != 0)
         if (gone != MDB_NOTFOUND) return failed(gone);
     }
   }
   const auto bytes = encode_project(p);
-  v = lmdb::val(bytes);
-  if (rc = mdb_put(txn, env_->table(projects_), &k, &v, 0); rc != 0) return failed(rc);
-  rc = put_u32(txn, env_->table(names), p.name, static_cast<std::uint32_t>(p.id));
+  if (rc = env_->put(txn, projects_, lmdb::val(key), lmdb::val(bytes)); rc != 0) return failed(rc);
+  rc = put_u32(*env_, txn, names, p.name, static_cast<std::uint32_t>(p.id));
   if (rc != 0) return failed(rc);
   return {};
 }
@@ -186,11 +193,10 @@ result<void> lmdb_catalog::erase_project(project_id id) {
     if (rc == MDB_NOTFOUND) return fail(errc::not_found, "project", "does not exist");
     if (rc != 0) return failed(rc);
     if (auto old = decode_project(lmdb::text(v))) {
-      auto n = lmdb::val(old->name);
-      rc = mdb_del(txn, env_->table(names), &n, nullptr);
+      rc = env_->erase(txn, names, lmdb::val(old->name));
       if (rc != 0 && rc != MDB_NOTFOUND) return failed(rc);
     }
-    if (rc = mdb_del(txn, env_->table(projects_), &k, nullptr); rc != 0) return failed(rc);
+    if (rc = env_->erase(txn, projects_, lmdb::val(key)); rc != 0) return failed(rc);
     return {};
   });
 }
@@ -204,10 +210,9 @@ lmdb_catalog::put_blobs(std::string_view space,
   return change([&](MDB_txn* txn) -> result<void> {
     for (const auto& [name, value] : batch) {
       const auto key = blob_key(space, name);
-      auto k = lmdb::val(key);
-      auto v = lmdb::val(value);
-      const int rc = value.empty() ? mdb_del(txn, env_->table(blobs), &k, nullptr)
-                                   : mdb_put(txn, env_->table(blobs), &k, &v, 0);
+      const auto k = lmdb::val(key);
+      const int rc = value.empty() ? env_->erase(txn, blobs, k)
+                                   : env_->put(txn, blobs, k, lmdb::val(value));
       if (rc != 0 && !(value.empty() && rc == MDB_NOTFOUND)) return failed(rc);
     }
     return {};

@@ -14,7 +14,14 @@ struct lmdb_catalog_options {
   identity id;     ///< of a new one; `shards` is what the whole directory has
   bool create = false;
   bool read_only = false;
+  /// Open already, with all tables: of a replica. Null = open `dir`.
+  std::shared_ptr<lmdb::env> env = nullptr;
 };
+
+/// Tables of a catalog's environment.
+[[nodiscard]] std::vector<const char*> catalog_tables();
+/// Bytes of its map: address space, not disk.
+inline constexpr std::uint64_t catalog_map = std::uint64_t{16} << 30;
 
 /// Shared limits of both catalogs: a space's name and a blob's name make one key of ≤ 511 bytes.
 [[nodiscard]] result<void> check_blob_name(std::string_view space, std::string_view name);
@@ -73,7 +80,7 @@ private:
     return lmdb::failed(rc, env_->name());
   }
 
-  std::unique_ptr<lmdb::env> env_;
+  std::shared_ptr<lmdb::env> env_;
   std::shared_ptr<disk_reserve> disk_;
   identity id_;
   std::mutex writer_; // LMDB's write transactions belong to one thread at a time

@@ -168,12 +168,47 @@ result<MDB_txn*> env::begin_write() {
   for (bool again = true;; again = false) {
     MDB_txn* txn = nullptr;
     const int rc = env_ == nullptr ? MDB_PANIC : mdb_txn_begin(env_, nullptr, 0, &txn);
-    if (rc == 0) return txn;
+    if (rc == 0) {
+      changes_.clear(); // of one that was aborted
+      return txn;
+    }
     if (rc != MDB_PANIC || !again) return failed(rc, name());
     // LMDB refuses to go on after it could not write a meta page. What is on disk is one of the
     // last two commits, whole: opening again finds out which.
     if (auto ok = reopen(); !ok) return tl::unexpected(ok.error());
   }
+}
+
+result<int> env::commit(MDB_txn* txn) {
+  if (hook_ == nullptr) return mdb_txn_commit(txn);
+  if (auto ok = hook_->before(txn, changes_); !ok) {
+    mdb_txn_abort(txn);
+    return tl::unexpected(ok.error());
+  }
+  const int rc = mdb_txn_commit(txn);
+  hook_->written(rc == 0);
+  return rc;
+}
+
+int env::put(MDB_txn* txn, std::size_t table, MDB_val key, MDB_val value, unsigned flags) {
+  const int rc = mdb_put(txn, dbis_[table], &key, &value, flags);
+  if (rc == 0 && hook_ != nullptr) changes_.put(table, text(key), text(value));
+  return rc;
+}
+
+int env::erase(MDB_txn* txn, std::size_t table, MDB_val key) {
+  const int rc = mdb_del(txn, dbis_[table], &key, nullptr);
+  if (rc == 0 && hook_ != nullptr) changes_.erase(table, text(key));
+  return rc;
+}
+
+int env::erase(const cursor& at, std::size_t table) {
+  if (hook_ != nullptr) {
+    MDB_val k{}, v{};
+    if (int rc = at.seek(k, v, MDB_GET_CURRENT); rc != 0) return rc;
+    changes_.erase(table, text(k));
+  }
+  return mdb_cursor_del(at.get(), 0);
 }
 
 page_use env::pages() {

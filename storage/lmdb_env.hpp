@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
+#include "storage/change_set.hpp"
 
 #include <lmdb.h>
 
@@ -97,6 +98,19 @@ struct page_use {
   std::uint64_t map_bytes = 0;
 };
 
+/// Takes part in an environment's commits. All calls come from the thread that writes, in this
+/// order; `written` follows whenever `before` has succeeded.
+class commit_hook {
+public:
+  virtual ~commit_hook() = default;
+  /// May add to the transaction. An error aborts it: nothing was changed.
+  virtual result<void> before(MDB_txn* txn, change_set& changes) = 0;
+  /// Whether the transaction is on disk.
+  virtual void written(bool ok) = 0;
+  /// Waits until the commit counts. An error: it is on this disk, and may yet be undone.
+  virtual result<void> settled() = 0;
+};
+
 class env {
 public:
   /// Opens or creates `dir`/data.mdb. Tables are opened later by `open_tables`, so that the format
@@ -138,6 +152,24 @@ public:
   /// Size of the map and pages ever taken.
   page_use pages();
 
+  /// Has the changes of each write transaction from the next one on collected, and asks `hook` at
+  /// each commit. Null = no longer. The writer's thread alone.
+  void hook_commits(commit_hook* hook) { hook_ = hook; }
+  /// Where a write transaction notes what it changes; null when nobody wants to know.
+  [[nodiscard]] change_set* changes() { return hook_ == nullptr ? nullptr : &changes_; }
+
+  /// Ends a write transaction by committing it; returns LMDB's 0 or what went wrong. An error of the
+  /// hook's comes first, and then nothing was changed. When what memory holds of the file has been
+  /// brought up to date, `settled` is to be called.
+  result<int> commit(MDB_txn* txn);
+  result<void> settled() { return hook_ == nullptr ? result<void>{} : hook_->settled(); }
+
+  /// Writes with a note of what was written. Flags as LMDB has them, but for MDB_RESERVE.
+  int put(MDB_txn* txn, std::size_t table, MDB_val key, MDB_val value, unsigned flags = 0);
+  int erase(MDB_txn* txn, std::size_t table, MDB_val key);
+  /// Removes what a cursor of that table is on.
+  int erase(const cursor& at, std::size_t table);
+
   /// The same with free pages counted, by a walk over their list in a snapshot; a writing
   /// transaction has no access to that list.
   result<page_use> count_pages(const read_txn& txn);
@@ -160,6 +192,8 @@ private:
   MDB_env* env_ = nullptr;
   std::uint64_t generation_ = 0;
   std::vector<MDB_dbi> dbis_;
+  commit_hook* hook_ = nullptr;
+  change_set changes_;
 };
 
 } // namespace lycosa::storage::lmdb

@@ -27,7 +27,7 @@ int lmdb_txn::erase_record(std::uint64_t seq, task_status status, const task_bri
   m.status = status;
   m.old_status = static_cast<std::uint8_t>(status);
   fresh_.insert_or_assign(brief.ref, index_change{{seq, 0, 0, 0, status}, true});
-  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
+  return erase_current(table::tasks);
 }
 
 /// Of a project that goes. Whatever is missing is gone already; removal must get through an
@@ -38,7 +38,7 @@ int lmdb_txn::erase_task(std::uint64_t seq, task_status status, project_id proje
   std::optional<task_brief> brief;
   if (int rc = look_at_record(seq, there, brief); rc != 0 || !there) return rc;
   if (brief && brief->ref.project == project) return erase_record(seq, status, *brief);
-  return mdb_cursor_del(cursors_[table::tasks].get(), 0);
+  return erase_current(table::tasks);
 }
 
 /// Removes the entries that nothing points to any more.
@@ -52,7 +52,7 @@ int lmdb_txn::sweep(table t, project_id project) {
     if (rc != 0) return rc;
     if (k.mv_size < prefix.size() || std::memcmp(k.mv_data, prefix.data(), prefix.size()) != 0)
       return 0;
-    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return gone;
+    if (int gone = erase_current(t); gone != 0) return gone;
   }
 }
 
@@ -74,7 +74,7 @@ result<std::size_t> lmdb_txn::erase_listed(table t, project_id project, std::siz
     const auto seq = get_big<std::uint64_t>(key + (queued ? 4 : 5));
     if (queued)
       if (int gone = leave_queue(project, seq, v); gone != 0) return failure(gone);
-    if (int gone = mdb_cursor_del(cursors_[t].get(), 0); gone != 0) return failure(gone);
+    if (int gone = erase_current(t); gone != 0) return failure(gone);
     if (int gone = erase_task(seq, status, project); gone != 0) return failure(gone);
   }
   changed_ = changed_ || erased > 0;
@@ -95,7 +95,7 @@ result<std::size_t> lmdb_txn::erase_results(project_id project, std::size_t limi
     auto& m = mutations_.emplace_back();
     m.what = mutation::kind::erase_result;
     m.ref = ref_of(k.mv_data);
-    if (int gone = mdb_cursor_del(cursors_[table::results].get(), 0); gone != 0)
+    if (int gone = erase_current(table::results); gone != 0)
       return failure(gone);
   }
   return erased;

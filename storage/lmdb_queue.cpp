@@ -191,7 +191,7 @@ int lmdb_txn::drop_queue(project_id project, std::size_t limit, std::size_t& loo
     if (rc != 0 && rc != MDB_NOTFOUND) return rc;
     empty = rc == MDB_NOTFOUND || !has_prefix(k, prefix);
     if (empty || looked >= limit) return 0;
-    if (int gone = mdb_cursor_del(cursors_[table::queue].get(), 0); gone != 0) return gone;
+    if (int gone = erase_current(table::queue); gone != 0) return gone;
     ++old_pages_;
   }
 }

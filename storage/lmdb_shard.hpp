@@ -27,7 +27,12 @@ struct lmdb_shard_options {
   std::uint64_t log_bytes = 0;
   /// Changes of the index that may wait, about; bounded by the map too.
   std::size_t index_buffer = 1'000'000;
+  /// Open already, with all tables: of a replica. Null = open `dir`.
+  std::shared_ptr<lmdb::env> env = nullptr;
 };
+
+/// Tables of a shard's environment, in the order of `lmdb_shard::table`.
+[[nodiscard]] std::vector<const char*> shard_tables();
 
 /// The projects whose queues are kept in order, or are on the way there or back.
 using order_rows = boost::unordered_flat_map<project_id, order_row, std::hash<project_id>>;
@@ -127,7 +132,7 @@ private:
   lmdb_shard_options options_;
   identity id_;
   std::shared_ptr<disk_reserve> disk_;
-  std::unique_ptr<lmdb::env> env_;
+  std::shared_ptr<lmdb::env> env_;
 
   // The writer's, kept between transactions for their memory.
   bool writing_ = false;

@@ -72,6 +72,11 @@ merge_limits lmdb_shard::limits(MDB_txn* txn) const {
   return l;
 }
 
+std::vector<const char*> shard_tables() {
+  return {"meta",    "tasks",  "hashes", "active", "settled",
+          "results", "counts", "log",    "queue",  "ordering"};
+}
+
 result<std::unique_ptr<lmdb_shard>> lmdb_shard::open(lmdb_shard_options options,
                                                      std::shared_ptr<disk_reserve> disk) {
   std::unique_ptr<lmdb_shard> s(new lmdb_shard(std::move(options), std::move(disk)));
@@ -80,15 +85,15 @@ result<std::unique_ptr<lmdb_shard>> lmdb_shard::open(lmdb_shard_options options,
 }
 
 result<void> lmdb_shard::start() {
-  auto opened = lmdb::env::open({options_.dir,
-                                 options_.dir,
-                                 options_.map_size,
-                                 options_.sync,
-                                 options_.read_only,
-                                 {"meta", "tasks", "hashes", "active", "settled", "results",
-                                  "counts", "log", "queue", "ordering"}});
-  if (!opened) return tl::unexpected(opened.error());
-  env_ = std::move(*opened);
+  const bool shared = options_.env != nullptr;
+  if (shared) {
+    env_ = options_.env;
+  } else {
+    auto opened = lmdb::env::open({options_.dir, options_.dir, options_.map_size, options_.sync,
+                                   options_.read_only, shard_tables()});
+    if (!opened) return tl::unexpected(opened.error());
+    env_ = std::move(*opened);
+  }
   if (!options_.create) {
     auto stored = read_identity(*env_);
     if (!stored) return tl::unexpected(stored.error());
@@ -109,7 +114,11 @@ result<void> lmdb_shard::start() {
   if (old_index_) env_->name_table(hashes, "index");
   has_queue_ = options_.create || !options_.read_only || id_.format >= format_of_queue;
   if (!has_queue_) env_->omit_tables_from(queue);
-  if (auto ok = env_->open_tables(); !ok) return ok;
+  if (shared && older)
+    return fail(errc::incompatible, std::string(name()),
+                "of an older format: open it once outside the cluster, which converts it");
+  if (!shared)
+    if (auto ok = env_->open_tables(); !ok) return ok;
   if (options_.read_only) {
     auto txn = env_->read();
     if (!txn) return tl::unexpected(txn.error());
@@ -129,11 +138,9 @@ result<void> lmdb_shard::start() {
     return tl::unexpected(std::move(e));
   };
   if (options_.create) {
-    auto k = lmdb::val(state::key);
     std::array<std::byte, state::bytes> b;
     state_.write(b.data());
-    auto v = lmdb::val(b);
-    if (int rc = mdb_put(*txn, env_->table(meta), &k, &v, 0); rc != 0)
+    if (int rc = env_->put(*txn, meta, lmdb::val(state::key), lmdb::val(b)); rc != 0)
       return give_up(lmdb::to_error(rc, name()));
   } else {
     if (auto ok = load_state(*txn); !ok) return give_up(ok.error());
@@ -143,9 +150,11 @@ result<void> lmdb_shard::start() {
     ++id_.epoch;
     id_.format = format_version;
   }
-  if (auto ok = write_identity(*env_, *txn, env_->table(meta), id_); !ok)
-    return give_up(ok.error());
-  if (int rc = mdb_txn_commit(*txn); rc != 0) return lmdb::failed(rc, name());
+  if (auto ok = write_identity(*env_, *txn, id_); !ok) return give_up(ok.error());
+  const auto rc = env_->commit(*txn);
+  if (!rc) return tl::unexpected(rc.error());
+  if (*rc != 0) return lmdb::failed(*rc, name());
+  if (auto ok = env_->settled(); !ok) return ok;
   last_lsn_ = state_.lsn;
   return {};
 }

@@ -144,7 +144,7 @@ int lmdb_txn::displace(const task_ref& ref, std::uint64_t seq, task_status statu
   MDB_val v{};
   if (int rc = cursors_[table::active].seek(k, v, MDB_SET); rc != 0) return rc;
   if (int rc = leave_queue(ref.project, seq, v); rc != 0) return rc;
-  return mdb_cursor_del(cursors_[table::active].get(), 0);
+  return erase_current(table::active);
 }
 
 result<task_key> lmdb_txn::insert(const task_ref& ref, const task& record,
@@ -309,7 +309,7 @@ int lmdb_txn::trim_log() {
             || lsn >= state_.index_from))
       return 0;
     state_.log_bytes -= std::min<std::uint64_t>(v.mv_size, state_.log_bytes);
-    if (int gone = mdb_cursor_del(cursors_[table::log].get(), 0); gone != 0) return gone;
+    if (int gone = erase_current(table::log); gone != 0) return gone;
   }
   return 0;
 }
@@ -385,12 +385,16 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   if (int rc = write_log(plan); rc != 0) return failure(rc);
   if (int rc = trim_log(); rc != 0) return failure(rc);
   if (int rc = write_state(); rc != 0) return failure(rc);
+  if (const auto* changes = store_.env_->changes()) new_bytes_ += changes->size(); // a log of them
   if (auto ok = check_space(kind); !ok) return tl::unexpected(ok.error());
-  if (int rc = mdb_txn_commit(end()); rc != 0) return failure(rc);
+  const auto rc = store_.env_->commit(end());
+  if (!rc) return failure(rc.error());
+  if (*rc != 0) return failure(*rc);
   store_.state_ = state_;
   store_.last_lsn_ = state_.lsn;
   if (orders_) store_.orders_ = std::move(*orders_);
   keep_waiting(plan);
+  if (auto ok = store_.env_->settled(); !ok) return failure(ok.error());
   return state_.lsn;
 }
 

@@ -39,6 +39,7 @@ private:
   int put(table t, const Key& key, std::size_t size, unsigned flags, Write&& write);
   template <class Key>
   int erase(table t, const Key& key);
+  int erase_current(table t) { return store_.env_->erase(cursors_[t], t); }
   int place(const task_ref& ref, std::uint64_t seq, task_status status, const queue_position& p);
   int displace(const task_ref& ref, std::uint64_t seq, task_status status);
   int erase_task(std::uint64_t seq, task_status status, project_id project);
@@ -91,8 +92,10 @@ int lmdb_txn::put(table t, const Key& key, std::size_t size, unsigned flags, Wri
   auto k = lmdb::val(key);
   MDB_val v{size, nullptr};
   const int rc = mdb_cursor_put(cursors_[t].get(), &k, &v, flags | MDB_RESERVE);
-  if (rc == 0) write(static_cast<std::byte*>(v.mv_data));
-  return rc;
+  if (rc != 0) return rc;
+  write(static_cast<std::byte*>(v.mv_data));
+  if (auto* changes = store_.env_->changes()) changes->put(t, lmdb::text(k), lmdb::text(v));
+  return 0;
 }
 
 template <class Key>
@@ -100,7 +103,7 @@ int lmdb_txn::erase(table t, const Key& key) {
   auto k = lmdb::val(key);
   MDB_val v{};
   if (int rc = cursors_[t].seek(k, v, MDB_SET); rc != 0) return rc;
-  return mdb_cursor_del(cursors_[t].get(), 0);
+  return erase_current(t);
 }
 
 } // namespace lycosa::storage

@@ -9,11 +9,12 @@ namespace {
 constexpr std::string_view format_key = "format", identity_key = "identity", epoch_key = "epoch";
 constexpr std::size_t identity_bytes = 24;
 
-result<void> put(const lmdb::env& env, MDB_txn* txn, MDB_dbi meta, std::string_view key,
+constexpr std::size_t meta = 0; // every environment's first table
+
+result<void> put(lmdb::env& env, MDB_txn* txn, std::string_view key,
                  std::span<const std::byte> value) {
-  auto k = lmdb::val(key);
-  auto v = lmdb::val(value);
-  if (int rc = mdb_put(txn, meta, &k, &v, 0); rc != 0) return lmdb::failed(rc, env.name());
+  if (int rc = env.put(txn, meta, lmdb::val(key), lmdb::val(value)); rc != 0)
+    return lmdb::failed(rc, env.name());
   return {};
 }
 
@@ -45,23 +46,23 @@ result<identity> read_identity(lmdb::env& env) {
   return id;
 }
 
-result<void> write_identity(const lmdb::env& env, MDB_txn* txn, MDB_dbi meta, const identity& id) {
+result<void> write_identity(lmdb::env& env, MDB_txn* txn, const identity& id) {
   std::array<std::byte, 4> format;
   put_little(format.data(), id.format);
-  if (auto ok = put(env, txn, meta, format_key, format); !ok) return ok;
+  if (auto ok = put(env, txn, format_key, format); !ok) return ok;
   std::array<std::byte, identity_bytes> b;
   put_little(b.data(), static_cast<std::uint32_t>(id.kind));
   std::memcpy(b.data() + 4, id.directory.data(), id.directory.size());
   put_little(b.data() + 20, id.shard);
   put_little(b.data() + 22, id.shards);
-  if (auto ok = put(env, txn, meta, identity_key, b); !ok) return ok;
-  return write_epoch(env, txn, meta, id.epoch);
+  if (auto ok = put(env, txn, identity_key, b); !ok) return ok;
+  return write_epoch(env, txn, id.epoch);
 }
 
-result<void> write_epoch(const lmdb::env& env, MDB_txn* txn, MDB_dbi meta, std::uint64_t epoch) {
+result<void> write_epoch(lmdb::env& env, MDB_txn* txn, std::uint64_t epoch) {
   std::array<std::byte, 8> b;
   put_little(b.data(), epoch);
-  return put(env, txn, meta, epoch_key, b);
+  return put(env, txn, epoch_key, b);
 }
 
 } // namespace lycosa::storage

@@ -35,9 +35,9 @@ struct identity {
 result<identity> read_identity(lmdb::env& env);
 
 /// Puts the identity into an open transaction.
-result<void> write_identity(const lmdb::env& env, MDB_txn* txn, MDB_dbi meta, const identity& id);
+result<void> write_identity(lmdb::env& env, MDB_txn* txn, const identity& id);
 
 /// Puts the epoch alone.
-result<void> write_epoch(const lmdb::env& env, MDB_txn* txn, MDB_dbi meta, std::uint64_t epoch);
+result<void> write_epoch(lmdb::env& env, MDB_txn* txn, std::uint64_t epoch);
 
 } // namespace lycosa::storage

@@ -1,10 +1,12 @@
 #include "storage/open.hpp"
 
+#include "storage/dir_files.hpp"
 #include "storage/lmdb_catalog.hpp"
 #include "storage/lmdb_probe.hpp"
 #include "storage/lmdb_shard.hpp"
 #include "storage/memory_catalog.hpp"
 #include "storage/memory_shard.hpp"
+#include "storage/replica_set.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -31,55 +33,6 @@ std::uint16_t default_shards() {
 }
 constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
 
-auto os_error(const std::string& path) {
-  return fail(errc::io_error, path, std::strerror(errno));
-}
-
-std::string shard_name(unsigned shard) {
-  char name[16];
-  std::snprintf(name, sizeof name, "shard-%03u", shard);
-  return name;
-}
-
-/// The lock of a directory; released by closing it, so also by a crash.
-struct dir_lock {
-  int fd = -1;
-  ~dir_lock() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-result<std::shared_ptr<void>> take_lock(const std::string& dir) {
-  const auto path = dir + "/lycosa.lock";
-  auto lock = std::make_shared<dir_lock>();
-  lock->fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-  if (lock->fd < 0) return os_error(path);
-  if (::flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return os_error(path);
-    char pid[24] = {};
-    const auto n = ::pread(lock->fd, pid, sizeof pid - 1, 0);
-    std::string owner(pid, n > 0 ? static_cast<std::size_t>(n) : 0);
-    while (!owner.empty() && owner.back() == '\n')
-      owner.pop_back();
-    return fail(errc::incompatible, dir,
-                "in use by another process" + (owner.empty() ? "" : " (" + owner + ")"));
-  }
-  // For people who wonder; the lock is what counts.
-  const auto pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock->fd, 0) == 0) [[maybe_unused]]
-    auto n = ::pwrite(lock->fd, pid.data(), pid.size(), 0);
-  return std::static_pointer_cast<void>(lock);
-}
-
-result<void> sync_dir(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return os_error(path);
-  const int rc = ::fsync(fd);
-  ::close(fd);
-  if (rc != 0) return os_error(path);
-  return {};
-}
-
 /// What a directory holds, found by looking alone.
 struct survey {
   bool fresh = false;       ///< no data yet
@@ -98,6 +51,13 @@ result<survey> look(const open_options& o) {
   if (!fs::is_directory(st)) return fail(errc::io_error, o.dir, "not a directory");
   if (::access(o.dir.c_str(), o.read_only ? R_OK | X_OK : R_OK | W_OK | X_OK) != 0)
     return os_error(o.dir);
+  auto mark = read_cluster_mark(o.dir);
+  if (!mark) return tl::unexpected(mark.error());
+  if (*mark && !o.read_only)
+    return fail(errc::incompatible, o.dir,
+                "it belongs to a node of the cluster " + (*mark)->cluster
+                    + ": cluster.mode must say so (`lycosa cluster leave` makes it a single "
+                      "node's again)");
   survey s;
   s.interrupted = fs::exists(o.dir + "/creating", ec);
   s.fresh = s.interrupted
@@ -138,9 +98,65 @@ result<void> check_file(const std::string& folder) {
   return tl::unexpected(p.error());
 }
 
+result<std::unique_ptr<lmdb_shard>> open_probe(std::string dir, const identity& expected) {
+  lmdb_shard_options options;
+  options.dir = std::move(dir);
+  options.id = expected;
+  options.read_only = true;
+  return lmdb_shard::open(std::move(options), nullptr);
+}
+
+/// Opens the stores of a directory that was found in order; `id` is the directory's.
+result<void> open_stores(const open_options& o, identity id, bool fresh, data_dir& out) {
+  std::shared_ptr<disk_reserve> disk;
+  if (!o.read_only) disk = std::make_shared<disk_reserve>(o.dir + "/reserve", o.reserve_bytes);
+  const auto map = o.map_size == 0 ? default_map : o.map_size;
+  // The log grows with reports too: it must not eat the part of the map that is kept for them.
+  const auto log_bytes = std::min(o.log_bytes, map / 32);
+  for (unsigned i = 0; i < id.shards; ++i) {
+    auto shard_id = id;
+    shard_id.kind = env_kind::shard;
+    shard_id.shard = static_cast<std::uint16_t>(i);
+    auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, fresh, o.read_only, o.sync,
+                                   map, o.reserve_bytes, log_bytes, o.index_buffer,
+                                   o.replicas ? o.replicas->shard(i).env() : nullptr},
+                                  disk);
+    if (!shard) return tl::unexpected(shard.error());
+    out.copies.push_back(
+        {shard_name(i) + "/data.mdb", [s = shard->get()](int fd) { return s->env().copy_to(fd); }});
+    out.shards.push_back(std::move(*shard));
+  }
+  id.kind = env_kind::catalog;
+  auto catalog = lmdb_catalog::open({o.dir + "/catalog", id, fresh, o.read_only,
+                                     o.replicas ? o.replicas->catalog().env() : nullptr},
+                                    std::move(disk));
+  if (!catalog) return tl::unexpected(catalog.error());
+  // The catalog last: a copy then knows every project that the copied shards have tasks of.
+  out.copies.push_back(
+      {"catalog/data.mdb", [c = catalog->get()](int fd) { return c->env().copy_to(fd); }});
+  out.catalog = std::move(*catalog);
+  return {};
+}
+
+/// The stores of a directory whose replicas this node leads.
+result<std::unique_ptr<data_dir>> open_led(const open_options& o) {
+  auto out = std::make_unique<data_dir>();
+  out->dir = o.dir;
+  out->lock = o.replicas;
+  auto id = read_identity(*o.replicas->catalog().env());
+  if (!id) return tl::unexpected(id.error());
+  if (id->shards != o.replicas->shards())
+    return fail(errc::incompatible, o.dir,
+                "its catalog is of a directory with " + std::to_string(id->shards)
+                    + " shards, the cluster has " + std::to_string(o.replicas->shards()));
+  if (auto ok = open_stores(o, *id, false, *out); !ok) return tl::unexpected(ok.error());
+  return out;
+}
+
 } // namespace
 
 result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
+  if (o.replicas) return open_led(o);
   auto found = look(o);
   if (!found) return tl::unexpected(found.error());
   auto out = std::make_unique<data_dir>();
@@ -168,7 +184,7 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
   }
   // All files are looked at before the first is opened for writing.
   if (!found->fresh) {
-    auto probe = lmdb_catalog::open({o.dir + "/catalog", id, false, true}, nullptr);
+    auto probe = lmdb_catalog::open({o.dir + "/catalog", id, false, true, nullptr}, nullptr);
     if (!probe) return tl::unexpected(probe.error());
     id = (*probe)->id();
     for (unsigned i = 0; i < id.shards; ++i)
@@ -176,35 +192,11 @@ result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
     for (unsigned i = 0; i < id.shards; ++i) {
       auto expected = id;
       expected.shard = static_cast<std::uint16_t>(i);
-      auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), expected, false, true}, nullptr);
+      auto shard = open_probe(o.dir + "/" + shard_name(i), expected);
       if (!shard) return tl::unexpected(shard.error());
     }
   }
-  std::shared_ptr<disk_reserve> disk;
-  if (!o.read_only) disk = std::make_shared<disk_reserve>(o.dir + "/reserve", o.reserve_bytes);
-  const auto map = o.map_size == 0 ? default_map : o.map_size;
-  // The log grows with reports too: it must not eat the part of the map that is kept for them.
-  const auto log_bytes = std::min(o.log_bytes, map / 32);
-  for (unsigned i = 0; i < id.shards; ++i) {
-    auto shard_id = id;
-    shard_id.kind = env_kind::shard;
-    shard_id.shard = static_cast<std::uint16_t>(i);
-    auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, found->fresh, o.read_only,
-                                   o.sync, map, o.reserve_bytes, log_bytes, o.index_buffer},
-                                  disk);
-    if (!shard) return tl::unexpected(shard.error());
-    out->copies.push_back(
-        {shard_name(i) + "/data.mdb", [s = shard->get()](int fd) { return s->env().copy_to(fd); }});
-    out->shards.push_back(std::move(*shard));
-  }
-  id.kind = env_kind::catalog;
-  auto catalog =
-      lmdb_catalog::open({o.dir + "/catalog", id, found->fresh, o.read_only}, std::move(disk));
-  if (!catalog) return tl::unexpected(catalog.error());
-  // The catalog last: a copy then knows every project that the copied shards have tasks of.
-  out->copies.push_back(
-      {"catalog/data.mdb", [c = catalog->get()](int fd) { return c->env().copy_to(fd); }});
-  out->catalog = std::move(*catalog);
+  if (auto ok = open_stores(o, id, found->fresh, *out); !ok) return tl::unexpected(ok.error());
   if (found->fresh) {
     for (const auto& c : out->copies)
       if (auto ok = sync_dir(o.dir + "/" + c.path.substr(0, c.path.find('/'))); !ok)

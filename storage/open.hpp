@@ -12,6 +12,8 @@
 
 namespace lycosa::storage {
 
+class replica_set;
+
 struct open_options {
   std::string dir;
   std::uint16_t shards = 0;   ///< of a new directory; an old one must match. 0 = what is there, or
@@ -28,6 +30,9 @@ struct open_options {
   std::size_t index_buffer = 1'000'000;
   bool create = true;     ///< make the directory if it is not there
   bool read_only = false; ///< no lock taken and nothing written; a node may be running on it
+  /// Open replicas of all environments of `dir`, which this node leads: they are used, and commits
+  /// go through their gates. Null = the directory is this process's alone.
+  std::shared_ptr<replica_set> replicas = nullptr;
 };
 
 /// An open data directory. Stores must not outlive it.

@@ -1,6 +1,8 @@
 #include "tests/storage/fixture.hpp"
+#include "tests/storage/replica_fixture.hpp"
 
-/// What every store must do, asked of all: memory, and LMDB with two sizes of buffer.
+/// What every store must do, asked of all: memory, LMDB with two sizes of buffer, and one that
+/// leads a replica, which must then be the same.
 namespace lycosa::storage::test {
 
 namespace {
@@ -8,10 +10,18 @@ namespace {
 class contract : public ::testing::TestWithParam<const char*> {
 protected:
   void SetUp() override {
+    if (GetParam() == std::string("lmdb_replicated")) {
+      replicas_ = std::make_unique<replicated_dir>(1, 20);
+      dir_ = std::move(replicas_->stores);
+      return;
+    }
     auto o = options_for(tmp_.path());
     // Every commit merges some of the index and leaves some to wait.
     if (GetParam() == std::string("lmdb_merging")) o.index_buffer = 20;
     dir_ = GetParam() == std::string("memory") ? open_memory(1) : must(open_data_dir(o));
+  }
+  void TearDown() override {
+    if (replicas_) replicas_->expect_equal();
   }
   shard_store& shard() { return *dir_->shards[0]; }
   catalog_store& catalog() { return *dir_->catalog; }
@@ -43,10 +53,12 @@ protected:
   }
 
   scratch_dir tmp_;
+  std::unique_ptr<replicated_dir> replicas_; // before the stores that use them
   std::unique_ptr<data_dir> dir_;
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, contract, ::testing::Values("memory", "lmdb", "lmdb_merging"),
+INSTANTIATE_TEST_SUITE_P(stores, contract, 
+                         ::testing::Values("memory", "lmdb", "lmdb_merging", "lmdb_replicated"),
                          [](const auto& i) { return std::string(i.param); });
 
 using ids = std::vector<std::string>;

@@ -1,4 +1,5 @@
 #include "tests/storage/queue_fixture.hpp"
+#include "tests/storage/replica_fixture.hpp"
 
 #include <limits>
 #include <random>
@@ -14,9 +15,17 @@ constexpr std::numeric_limits<std::int64_t> time_range;
 class ordered_queue : public ::testing::TestWithParam<const char*> {
 protected:
   void SetUp() override {
+    if (GetParam() == std::string("lmdb_replicated")) {
+      replicas_ = std::make_unique<replicated_dir>(1, 20);
+      dir_ = std::move(replicas_->stores);
+      return;
+    }
     auto o = options_for(tmp_.path());
     if (GetParam() == std::string("lmdb_merging")) o.index_buffer = 20;
     dir_ = GetParam() == std::string("memory") ? open_memory(1) : must(open_data_dir(o));
+  }
+  void TearDown() override {
+    if (replicas_) replicas_->expect_equal();
   }
   shard_store& shard() { return *dir_->shards[0]; }
   task_key add(const std::string& id, queue_position p = {}, std::uint32_t project = 1) {
@@ -27,10 +36,12 @@ protected:
   }
 
   scratch_dir tmp_;
+  std::unique_ptr<replicated_dir> replicas_; // before the stores that use them
   std::unique_ptr<data_dir> dir_;
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, ordered_queue, ::testing::Values("memory", "lmdb", "lmdb_merging"),
+INSTANTIATE_TEST_SUITE_P(stores, ordered_queue, 
+                         ::testing::Values("memory", "lmdb", "lmdb_merging", "lmdb_replicated"),
                          [](const auto& i) { return std::string(i.param); });
 
 } // namespace
