@@ -44,7 +44,7 @@ public:
     auto log = replica_rows::load(txn->get(), table(), state_, env_->name());
     if (!log) return tl::unexpected(log.error());
     return cluster::shard_replica::found{std::move(*log), state_.end.lsn, state_.last_copy,
-                                         state_.copying};
+                                         state_.copying, 0};
   }
 
   result<void> adopt() override {

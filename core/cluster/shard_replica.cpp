@@ -14,7 +14,7 @@ constexpr int patience = 3;
 
 shard_replica::shard_replica(node_id self, found disk, const replication_limits& limits)
     : self_(self), limits_(limits), log_(std::move(disk.log)),
-      follower_(log_, disk.synced, disk.last_copy, disk.copying) {}
+      follower_(log_, disk.synced, disk.last_copy, disk.copying), last_led_(disk.led) {}
 
 void shard_replica::session_seen(session_id session, mono_time until, mono_time now, effects& out) {
   if (session != session_) session_ended(out);

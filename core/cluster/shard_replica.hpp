@@ -32,6 +32,9 @@ public:
     lsn_number synced = 0;
     copy_id last_copy;
     std::optional<copy_progress> copying;
+    /// The newest epoch in which this process has led: it may not do so again, for what it has sent
+    /// and lost. 0 after a start, since a session of another process led then.
+    epoch_number led = 0;
   };
 
   shard_replica(node_id self, found disk, const replication_limits& limits);
@@ -69,6 +72,7 @@ public:
   [[nodiscard]] bool wanted() const {
     return !record_ || record_->is_replica(self_) || record_->is_in_sync(self_);
   }
+  [[nodiscard]] epoch_number led() const { return last_led_; }
   [[nodiscard]] bool whole() const { return follower_.whole(); }
   [[nodiscard]] const shard_log& log() const { return log_; }
   [[nodiscard]] const std::optional<shard_record>& record() const { return record_; }
