@@ -323,6 +323,7 @@ result<void> local_node::start(const node_config& config) {
   s.stored = std::move(*stored);
   s.exception_limit = config.exception_limit;
   s.delete_time = config.delete_time;
+  s.full_buckets = config.full_buckets;
   auto published = std::make_shared<std::promise<void>>();
   auto known = published->get_future();
   s.ready = [published] { published->set_value(); };
@@ -501,6 +502,7 @@ result<std::unique_ptr<node>> node::open(const node_config& config) {
     options.map_size = config.map_size;
     options.sync = config.sync;
     options.reserve_bytes = config.reserve;
+    options.replicas = config.replicas;
     auto opened = storage::open_data_dir(options);
     if (!opened) return tl::unexpected(opened.error());
     data = std::move(*opened);

@@ -19,6 +19,10 @@
 #include <string_view>
 #include <vector>
 
+namespace lycosa::storage {
+class replica_set;
+}
+
 /// The scheduler as its users inside the process see it: requests in, one answer each through a
 /// callback. Knows nothing of HTTP, shows nothing of CAF. The gateway, the embedded library and
 /// the in-process bench all stand on this header.
@@ -257,6 +261,11 @@ struct node_config {
   std::uint32_t loop_limit = 1000;   ///< items of a list that a project looks at in one turn
   job_settings jobs;                 ///< an empty executor for `actor` is the node's own
   event_hub_config events;           ///< how much of what happened can be read again
+  /// Of a node that leads a cluster's data: the open replicas of `data`. Null = `data` is its alone.
+  std::shared_ptr<storage::replica_set> replicas = nullptr;
+  /// Projects start with full buckets, as after a pause. False: with empty ones, because another
+  /// node may have given the burst away a moment ago.
+  bool full_buckets = true;
   std::uint32_t exception_limit = 3; ///< restarts of a failing actor before its project is failed
 };
 

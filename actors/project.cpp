@@ -25,6 +25,10 @@ project_state::project_state(project_actor::pointer self, project_environment en
       counts_(env_.writers.size()), retention_(env_.writers.size()), pause_(env_.pause),
       info_(env_.get_info_wait), ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
   window_.set_limit(facts_->queue_window);
+  if (!env_.full_bucket) {
+    const auto now = env_.time->now().mono;
+    bucket_.take(bucket_.available(now), now);
+  }
   first_arrival_ = next_arrival(env_.time->now().wall);
   note_facts(env_.time->now());
 }

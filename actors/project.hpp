@@ -43,6 +43,8 @@ struct project_environment {
   usec get_info_wait = std::chrono::seconds{3}; ///< see info_request
   usec tick_catch_up = std::chrono::minutes{1}; ///< see tick_plan
   usec finish_delay = std::chrono::seconds{1};  ///< see drain_watch
+  /// The bucket begins full. False: empty, since another node may just have given the burst away.
+  bool full_bucket = true;
   /// Last lease number given out; outlives the actor, so that a restarted one goes on from there
   /// and no two leases of an epoch are alike. Of its own for every project.
   std::shared_ptr<std::atomic<std::uint32_t>> last_lease;

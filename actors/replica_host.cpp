@@ -115,14 +115,8 @@ public:
     work_->post([this, from, m = std::move(message)] { handle(from, m); });
   }
 
-  [[nodiscard]] bool leads() const override {
-    const std::lock_guard lock(mutex_);
-    return replica_->leads();
-  }
-  [[nodiscard]] bool serves() const override {
-    const std::lock_guard lock(mutex_);
-    return replica_->serves(now());
-  }
+  [[nodiscard]] bool leads() const override { return leads_; }
+  [[nodiscard]] bool serves() const override { return serving_; }
   [[nodiscard]] replica_status status() const override {
     const std::lock_guard lock(mutex_);
     replica_status s;
@@ -156,6 +150,7 @@ public:
     const auto id = replica_->append(static_cast<std::uint32_t>(changes->size()), now(), out);
     if (!id) {
       carry_out(out, nullptr);
+      leads_ = replica_->leads();
       switch (id.error()) {
       case append_refusal::busy:
         return fail(errc::unavailable, config_.name, "its leadership is being handed over");
@@ -199,6 +194,7 @@ private:
     effects out;
     decide(out);
     carry_out(out, nullptr);
+    leads_ = replica_->leads();
   }
 
   void handle(node_id from, const storage::replica_message& m) {
@@ -211,6 +207,7 @@ private:
     effects out;
     replica_->receive(from, m.what, now(), out);
     carry_out(out, &m);
+    leads_ = replica_->leads();
   }
 
   /// In order; what an effect brings about comes behind the rest.
@@ -231,6 +228,7 @@ private:
   void carry_out(const effect::write_opening& e, const storage::replica_message*, effects& out) {
     const storage::replica_store::batch opening{e.id, {}};
     led_ = e.id.epoch;
+    leads_ = true;
     acknowledged_ = 0;
     keep(e.id.lsn, std::make_shared<const std::string>());
     logger()->info("{}: leads, epoch {}", config_.name, e.id.epoch);
@@ -258,6 +256,7 @@ private:
   }
   void carry_out(const effect::fail_open& e, const storage::replica_message*, effects&) {
     ended_ = led_;
+    leads_ = false;
     serving_ = false;
     recent_.clear();
     recent_bytes_ = 0;
@@ -360,7 +359,8 @@ private:
   std::map<node_id, session_id> members_;
   bool attached_ = false;
   bool reload_ = false;
-  bool serving_ = false;
+  /// Read without the lock, which is held while the disk writes.
+  std::atomic<bool> leads_{false}, serving_{false};
   epoch_number led_ = 0;   ///< newest epoch led in
   epoch_number ended_ = 0; ///< newest epoch whose leadership has ended
   lsn_number acknowledged_ = 0;

@@ -61,7 +61,8 @@ public:
   /// A message from another node; any thread, returns at once. Too many are dropped.
   virtual void receive(cluster::node_id from, storage::replica_message message) = 0;
 
-  /// Whether this node leads; and whether it may answer reads.
+  /// Whether this node leads; and whether all members have what it leads with, so that it can be
+  /// worked on. Reads count only while the session lasts.
   [[nodiscard]] virtual bool leads() const = 0;
   [[nodiscard]] virtual bool serves() const = 0;
   [[nodiscard]] virtual replica_status status() const = 0;

@@ -26,6 +26,7 @@ public:
   supervisor_state(supervisor_actor::pointer self, supervisor_config config)
       : self_(self), config_(std::move(config)) {
     self_->set_down_handler([this](const caf::down_msg& dm) { down(dm); });
+    config_.environment.full_bucket = config_.full_buckets;
     for (auto& record : config_.stored) {
       const bool deleting = record.deleting;
       auto& p = start(std::move(record));
@@ -34,6 +35,7 @@ public:
       else
         publish(p);
     }
+    config_.environment.full_bucket = true;
     config_.stored.clear();
     config_.counters.clear();
     self_->delayed_send(self_, survey_pause, survey_atom_v);

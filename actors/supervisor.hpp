@@ -22,6 +22,7 @@ struct supervisor_config {
   /// Called once all stored projects are in the registry: only then may requests come, or a known
   /// project would be answered with "no such project".
   std::function<void()> ready;
+  bool full_buckets = true; ///< of the stored projects, see project_environment
   usec delete_time = std::chrono::hours{24}; ///< see deletion_due
   std::uint32_t exception_limit = 3;         ///< restarts of a project actor until it is given up
   usec restart_backoff = std::chrono::milliseconds{100}; ///< doubled with each restart

@@ -1,5 +1,6 @@
 #include "conf/keys.hpp"
 
+#include "conf/cluster_keys.hpp"
 #include "conf/units.hpp"
 #include "core/edit_distance.hpp"
 
@@ -280,14 +281,6 @@ std::vector<key_info> make_keys() {
       {"events", "webhook_timeout", AT(events.webhook_timeout), "Longest a post may take.", "",
        100 * ms, hour},
 
-      // -- cluster
-      {.section = "cluster",
-       .name = "mode",
-       .get = AT(cluster.mode),
-       .meaning = "\"single\": this node works alone. This version knows no other mode.",
-       .unit = "",
-       .choices = {"single"}},
-
       // -- auth
       {.section = "auth",
        .name = "tokens",
@@ -396,7 +389,14 @@ std::string key_info::path() const {
 }
 
 std::span<const key_info> all_keys() {
-  static const auto keys = make_keys();
+  static const auto keys = [] {
+    auto all = make_keys();
+    const auto behind = std::find_if(all.begin(), all.end(),
+                                     [](const key_info& k) { return k.section == "auth"; });
+    auto of_cluster = cluster_keys();
+    all.insert(behind, of_cluster.begin(), of_cluster.end());
+    return all;
+  }();
   return keys;
 }
 

@@ -1,6 +1,7 @@
 #include "conf/load.hpp"
 
 #include "conf/assign.hpp"
+#include "conf/cluster_keys.hpp"
 #include "conf/keys.hpp"
 
 #include <algorithm>
@@ -198,6 +199,9 @@ private:
       std::string lacking = http.tls_cert.empty() ? "http.tls_cert" : "http.tls_key";
       complain(out_.source_of(given), given, "needs " + lacking + " too");
     }
+    check_cluster(out_.values, [this](const std::string& path, const std::string& reason) {
+      complain(out_.source_of(path), path, reason);
+    });
     if (out_.values.limits.task.count > out_.values.http.max_body.count)
       complain(
           out_.source_of(out_.sources.contains("limits.task") ? "limits.task" : "http.max_body"),

@@ -129,6 +129,29 @@ struct events_settings {
 
 struct cluster_settings {
   std::string mode = "single";
+  std::string name = "lycosa";
+  std::string listen = "127.0.0.1:8050";
+  std::string advertise;
+  std::string http_advertise;
+  std::vector<std::string> etcd = {"http://127.0.0.1:2379"};
+  std::string etcd_user;
+  std::string etcd_password;
+  std::string etcd_ca;
+  std::string etcd_cert;
+  std::string etcd_key;
+  usec session = std::chrono::seconds{3};
+  std::uint64_t replicas = 3;
+  std::uint64_t min_in_sync = 2;
+  std::string failure_domain;
+  usec heartbeat = std::chrono::milliseconds{500};
+  usec slow_after = std::chrono::seconds{3};
+  usec replace_after = std::chrono::minutes{5};
+  bytes log_size = mib(1024);
+  bytes copy_rate = mib(64);
+  std::string secret;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_ca;
 };
 
 struct auth_settings {

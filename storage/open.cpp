@@ -27,10 +27,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// More writers than cores only make commits smaller, and the disk syncs one after the other.
-std::uint16_t default_shards() {
-  return static_cast<std::uint16_t>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
-}
 constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
 
 /// What a directory holds, found by looking alone.
@@ -53,7 +49,7 @@ result<survey> look(const open_options& o) {
     return os_error(o.dir);
   auto mark = read_cluster_mark(o.dir);
   if (!mark) return tl::unexpected(mark.error());
-  if (*mark && !o.read_only)
+  if (*mark && (*mark)->shards != 0 && !o.read_only)
     return fail(errc::incompatible, o.dir,
                 "it belongs to a node of the cluster " + (*mark)->cluster
                     + ": cluster.mode must say so (`lycosa cluster leave` makes it a single "
@@ -154,6 +150,11 @@ result<std::unique_ptr<data_dir>> open_led(const open_options& o) {
 }
 
 } // namespace
+
+/// More writers than cores only make commits smaller, and the disk syncs one after the other.
+std::uint16_t default_shards() {
+  return static_cast<std::uint16_t>(std::clamp(std::thread::hardware_concurrency(), 1u, 4u));
+}
 
 result<std::unique_ptr<data_dir>> open_data_dir(const open_options& o) {
   if (o.replicas) return open_led(o);

@@ -61,6 +61,9 @@ struct data_dir {
   }
 };
 
+/// Shards of a new directory for which nobody said how many.
+[[nodiscard]] std::uint16_t default_shards();
+
 /// Opens a directory (FORMAT.md) with LMDB. Errors are one line and leave everything untouched:
 /// `incompatible` (in use by another process, another number of shards, a newer format, a shard of
 /// another directory), `corrupt` (missing, cut-off or foreign file), `io_error` (permissions, not a

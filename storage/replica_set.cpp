@@ -75,6 +75,7 @@ result<std::optional<cluster_mark>> read_cluster_mark(const std::string& dir) {
     in >> std::ws;
     std::getline(in, value);
     if (word == "name") mark.cluster = value;
+    if (word == "id") mark.id = value;
     if (word == "node") good = parse(value, node, 16);
     if (word == "shards") good = parse(value, mark.shards);
   }
@@ -88,7 +89,9 @@ result<void> write_cluster_mark(const std::string& dir, const cluster_mark& mark
   std::error_code ec;
   if (fs::create_directories(dir, ec); ec) return fail(errc::io_error, dir, ec.message());
   std::ostringstream text;
-  text << mark_title << "\nname " << mark.cluster << "\nnode " << std::hex
+  text << mark_title << "\nname " << mark.cluster << "\n";
+  if (!mark.id.empty()) text << "id " << mark.id << "\n";
+  text << "node " << std::hex
        << static_cast<std::uint64_t>(mark.node) << "\nshards " << std::dec << mark.shards << "\n";
   return replace_file(dir, mark_file, text.str());
 }

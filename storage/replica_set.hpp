@@ -14,6 +14,7 @@ namespace lycosa::storage {
 /// What a data directory says of the cluster that it belongs to: the file `cluster`.
 struct cluster_mark {
   std::string cluster;
+  std::string id; ///< of the cluster, as the coordination store has it; empty = has not joined yet
   cluster::node_id node = cluster::node_id::none; ///< drawn once, for this directory
   /// The cluster's; 0 = the node has not joined yet, and whatever the directory holds is its own.
   std::uint16_t shards = 0;

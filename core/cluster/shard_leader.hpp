@@ -28,7 +28,8 @@ enum class append_refusal : std::uint8_t {
 /// - The set that counts is the one of the record, together with every member that a proposal of
 ///   this leadership may have added without its knowing (Kafka's "maximal ISR").
 /// - A follower is taken in once it holds all that is acknowledged, and this epoch's opening batch;
-///   it is dropped when it is silent, or has not kept a batch, for `slow_after`.
+///   it is dropped when its session has ended, or it is silent, or has not kept a batch, for
+///   `slow_after`.
 /// - A follower whose end is not in this log has diverged; logs cannot be cut back here, so it is
 ///   dropped and copied. So is one for which the log does not reach back far enough.
 /// - Copies are made one at a time. One whose follower is silent goes on where it was when that

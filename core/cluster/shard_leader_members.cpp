@@ -43,6 +43,7 @@ std::optional<shard_record> shard_leader::wanted_change(mono_time now) {
     // All that is acknowledged must be there, and the opening: its epoch on the follower's disk
     // keeps orders of former leaders to throw the copy away from being obeyed later.
     if (p.acked < std::max(committed_, opening_) || slow(p, now)) continue;
+    if (!members_.empty() && !members_.contains(node)) continue;
     if (log_.end().lsn - p.acked > limits_.window_batches) continue;
     if (auto more = grow(record_, me_, node)) return *more;
   }
@@ -54,7 +55,9 @@ std::optional<shard_record> shard_leader::wanted_shrink(mono_time now) {
   for (const auto& [node, p] : peers_) {
     if (!record_.is_in_sync(node)) continue;
     const bool unfit = p.how == follows::unfit;
-    if (!unfit && !slow(p, now) && record_.is_replica(node)) continue;
+    // Whose session has ended is not waited for: a takeover would take that much longer.
+    const bool gone = !members_.empty() && !members_.contains(node);
+    if (!unfit && !gone && !slow(p, now) && record_.is_replica(node)) continue;
     const auto fewer = shrink(record_, me_, node, unfit);
     if (!fewer) continue;
     if (unfit) return *fewer;

@@ -227,11 +227,12 @@ TEST(replica_store, a_directory_of_a_cluster_is_not_opened_by_a_single_node) {
   must(open_data_dir(options_for(tmp / "d")));
   EXPECT_TRUE(holds_data(tmp / "d"));
   EXPECT_FALSE(must(read_cluster_mark(tmp / "d")));
-  const cluster_mark mark{"blue crawl", must(draw_node_id()), 4};
+  const cluster_mark mark{"blue crawl", "id 1", must(draw_node_id()), 4};
   must(write_cluster_mark(tmp / "d", mark));
   const auto read = must(read_cluster_mark(tmp / "d"));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->cluster, mark.cluster);
+  EXPECT_EQ(read->id, mark.id);
   EXPECT_EQ(read->node, mark.node);
   EXPECT_EQ(read->shards, 4);
   const auto opened = open_data_dir(options_for(tmp / "d"));

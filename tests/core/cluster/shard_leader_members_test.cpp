@@ -68,6 +68,24 @@ TEST_F(cluster_leader_members, a_silent_member_is_dropped_even_when_nothing_is_w
   EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
 }
 
+TEST_F(cluster_leader_members, a_member_whose_session_has_ended_is_dropped_at_once_and_not_taken_in) {
+  lead();
+  sync(3);
+  hear(b, 3);
+  leader->members_seen({{a, own}, {b, session_id{22}}});
+  tick(100ms);
+  const auto p = last_of<effect::propose>(out);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->next.in_sync, (std::vector{a, b}));
+  accept(p->next);
+  EXPECT_EQ(acknowledged(), 3U);
+  hear(c, 3);
+  EXPECT_FALSE(last_of<effect::propose>(out));
+  leader->members_seen({{a, own}, {b, session_id{22}}, {c, session_id{33}}});
+  hear(c, 3);
+  EXPECT_TRUE(last_of<effect::propose>(out));
+}
+
 TEST_F(cluster_leader_members, a_member_that_is_needed_is_not_dropped_for_being_slow) {
   record.in_sync = {a, b};
   record.replicas = {a, b};
@@ -100,7 +118,7 @@ TEST_F(cluster_leader_members, an_unknown_outcome_is_settled_by_another_change) 
 TEST_F(cluster_leader_members, hands_over_to_the_first_replica_when_it_has_everything) {
   record.replicas = {b, a, c};
   lead();
-  leader->members_seen({{a, own}, {b, session_id{22}}});
+  leader->members_seen({{a, own}, {b, session_id{22}}, {c, session_id{33}}});
   sync(3);
   hear(c, 3);
   hear(b, 2);
