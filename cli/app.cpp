@@ -92,6 +92,7 @@ std::unique_ptr<CLI::App> build_app(context& ctx) {
   add_one(*app, ctx);
   add_shell(*app, ctx);
   add_migrate(*app, ctx);
+  add_cluster(*app, ctx);
   add_completion(*app, ctx);
   app->footer(examples); // last: commands made before would inherit it
   return app;

@@ -23,6 +23,7 @@ void add_events(CLI::App& app, context& ctx);
 void add_one(CLI::App& app, context& ctx);
 void add_shell(CLI::App& app, context& ctx);
 void add_migrate(CLI::App& app, context& ctx); ///< import, export
+void add_cluster(CLI::App& app, context& ctx);
 void add_completion(CLI::App& app, context& ctx);
 
 /// The whole command tree.

@@ -1,15 +1,14 @@
 #include "cli/commands.hpp"
 #include "cli/freed_memory.hpp"
-#include "cli/listeners.hpp"
 #include "cli/logging.hpp"
 #include "cli/node_settings.hpp"
 #include "cli/open_files.hpp"
+#include "cli/scheduler.hpp"
+#include "cli/serve_cluster.hpp"
+#include "cli/serve_parts.hpp"
 #include "cli/settings_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/version.hpp"
-#include "executors/command_executor.hpp"
-#include "executors/http_executor.hpp"
-#include "gateway/task_executor.hpp"
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -28,46 +27,10 @@ namespace lycosa::cli {
 
 namespace {
 
-/// Time that answers under way get at the end; with the commits after it within 5 s.
-constexpr std::chrono::seconds grace{2};
-
 struct serve_options : settings_options {
   std::string data;
   std::string listen;
 };
-
-/// Host and port as a client writes them.
-std::string address(const std::string& host, std::uint16_t port) {
-  auto bracketed = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return bracketed + ":" + std::to_string(port);
-}
-
-/// The one line that programs wait for on standard output.
-void tell_ready(const std::string& http, const std::string& xmlrpc, const conf::settings& s,
-                context& ctx) {
-  ctx.out << "lycosa ready http=" << http << " xmlrpc=" << xmlrpc << " node=" << s.node.name
-          << " data=" << (s.node.data.empty() ? "(memory)" : s.node.data) << std::endl;
-}
-
-/// None: it is switched off, or the default's port is taken (a second node on this machine).
-result<std::unique_ptr<gateway::server>> start_xmlrpc(const conf::settings& s, actors::node& node) {
-  if (!s.xmlrpc.enabled) return nullptr;
-  auto config = to_xmlrpc_config(s);
-  if (!config) return tl::unexpected(config.error());
-  auto asked = std::make_shared<std::atomic_flag>();
-  auto started = gateway::server::start_xmlrpc(*config, node, [asked] {
-    // As the signal does; a second one would end the process at once.
-    if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
-  });
-  if (started) {
-    spdlog::info("serves XML-RPC on {}", address(config->host, (*started)->port()));
-    return started;
-  }
-  if (started.error().code != errc::io_error || s.xmlrpc.listen != conf::xmlrpc_settings{}.listen)
-    return started;
-  spdlog::warn("no XML-RPC: {}", started.error().text());
-  return nullptr;
-}
 
 int serve(const conf::loaded& config, context& ctx) {
   const auto& s = config.values;
@@ -90,58 +53,39 @@ int serve(const conf::loaded& config, context& ctx) {
     spdlog::warn("at most {} open files (ulimit -n), {} may be wanted: lower http.max_connections",
                  limit, files);
 
-  auto node_config = to_node_config(s);
-  auto commands = executors::make_command_executor();
-  auto requests = executors::make_http_executor();
-  if (!commands || !requests) return ctx.complain(!commands ? commands.error() : requests.error());
-  const auto tasks = gateway::task_executor::make();
-  node_config.jobs.executors.command = std::move(*commands);
-  node_config.jobs.executors.http = std::move(*requests);
-  node_config.jobs.executors.task = tasks;
-  auto node = actors::node::open(node_config);
-  if (!node) return ctx.complain(node.error());
-  tasks->attach(**node);
-  listeners told;
-  if (auto ok = told.start(s.events, (*node)->events()); !ok) {
-    (*node)->stop();
-    return ctx.complain(ok.error());
-  }
-  auto front = gateway::server::start(*front_config, **node);
+  if (s.cluster.mode != "single") return serve_in_cluster(config, ctx);
+
+  auto running = scheduler::start(s, to_node_config(s));
+  if (!running) return ctx.complain(running.error());
+  auto& node = (*running)->node();
+  auto front = gateway::server::start(*front_config, node);
   if (!front) {
-    (*node)->stop();
+    (*running)->stop();
     return ctx.complain(front.error());
   }
-  auto http = address(front_config->host, (*front)->port());
+  auto http = endpoint_text(front_config->host, (*front)->port());
   spdlog::info("serves HTTP on {}", http);
-  auto rpc = start_xmlrpc(s, **node);
+  auto rpc = start_xmlrpc(s, [&](const gateway::server_config& c) {
+    auto asked = std::make_shared<std::atomic_flag>();
+    return gateway::server::start_xmlrpc(c, node, [asked] {
+      // As the signal does; a second one would end the process at once.
+      if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
+    });
+  });
+  const auto stop_all = [&] {
+    (*running)->stop_bridges();
+    if (rpc && *rpc) (*rpc)->stop(serve_grace);
+    (*front)->stop(serve_grace);
+    (*running)->stop();
+  };
   if (!rpc) {
-    (*front)->stop(grace);
-    (*node)->stop();
+    stop_all();
     return ctx.complain(rpc.error());
   }
-  const auto xmlrpc = *rpc ? address(to_xmlrpc_config(s)->host, (*rpc)->port()) : "off";
-  std::vector<std::unique_ptr<bridges::bridge>> queues;
-  const auto add = [&](result<std::unique_ptr<bridges::bridge>> started) -> result<void> {
-    if (!started) return tl::unexpected(started.error());
-    queues.push_back(std::move(*started));
-    return {};
-  };
-  result<void> bridged;
-  if (!s.redis.url.empty())
-    bridged = add(bridges::start_redis(to_redis_config(s, front_config->limits), **node));
-  if (bridged && !s.amqp.url.empty())
-    bridged = add(bridges::start_amqp(to_amqp_config(s, front_config->limits), **node));
-  const auto stop_all = [&] {
-    for (auto& q : queues)
-      q->stop();
-    if (*rpc) (*rpc)->stop(grace);
-    (*front)->stop(grace);
-    (*node)->stop();
-    told.stop();
-  };
-  if (!bridged) {
+  const auto xmlrpc = *rpc ? endpoint_text(to_xmlrpc_config(s)->host, (*rpc)->port()) : "off";
+  if (auto ok = (*running)->start_bridges(s, front_config->limits); !ok) {
     stop_all();
-    return ctx.complain(bridged.error());
+    return ctx.complain(ok.error());
   }
   tell_ready(http, xmlrpc, s, ctx);
 

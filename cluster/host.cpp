@@ -33,7 +33,7 @@ public:
 
   ~etcd_host() override { stop(); }
 
-  result<void> begin() {
+  result<void> begin(const std::function<void(actors::links&)>& prepare) {
     auto mark = identify(joining());
     if (!mark) return tl::unexpected(mark.error());
     mark_ = *mark;
@@ -50,7 +50,7 @@ public:
     links_->handle(replica_channel, [this](node_id from, const actors::bytes_ptr& bytes) {
       received(from, *bytes);
     });
-    links_->on_change([](node_id, bool) {});
+    if (prepare) prepare(*links_);
     thread_ = std::make_unique<actors::work_thread>(look_every, [this] { look(); });
     coordination::member self;
     self.node = mark_.node;
@@ -432,9 +432,10 @@ private:
 
 } // namespace
 
-result<std::unique_ptr<host>> host::start(host_config config, host_ports ports) {
+result<std::unique_ptr<host>> host::start(host_config config, host_ports ports,
+                                          const std::function<void(actors::links&)>& prepare) {
   auto made = std::make_unique<etcd_host>(std::move(config), std::move(ports));
-  if (auto ok = made->begin(); !ok) {
+  if (auto ok = made->begin(prepare); !ok) {
     made->stop();
     return tl::unexpected(ok.error());
   }

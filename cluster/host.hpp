@@ -67,7 +67,9 @@ public:
 
   /// Checks the data directory, listens for other nodes, and joins the cluster as soon as the
   /// coordination store answers. Errors say what to do.
-  static result<std::unique_ptr<host>> start(host_config config, host_ports ports);
+  /// `prepare` is called with the links before any other node is heard of: for further channels.
+  static result<std::unique_ptr<host>> start(host_config config, host_ports ports,
+                                             const std::function<void(actors::links&)>& prepare);
   virtual ~host() = default;
 
   /// Waits until the node has joined, up to `limit`. An error: why it never will, or has not yet.

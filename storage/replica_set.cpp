@@ -4,6 +4,7 @@
 
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
@@ -96,6 +97,25 @@ result<void> write_cluster_mark(const std::string& dir, const cluster_mark& mark
   return replace_file(dir, mark_file, text.str());
 }
 
+result<void> leave_cluster(const std::string& dir) {
+  auto mark = read_cluster_mark(dir);
+  if (!mark) return tl::unexpected(mark.error());
+  if (!*mark) return fail(errc::not_found, dir, "it belongs to no cluster");
+  if ((*mark)->shards != 0) {
+    auto set = replica_set::open({dir, (*mark)->shards, 0, true});
+    if (!set) return tl::unexpected(set.error());
+    for (std::size_t i = 0; i <= (*set)->shards(); ++i) {
+      auto& store = i == (*set)->shards() ? (*set)->catalog() : (*set)->shard(i);
+      auto found = store.found();
+      if (!found) return tl::unexpected(found.error());
+      if (found->copying || found->log.end().lsn == 0)
+        return fail(errc::unavailable, dir, "its copies are not whole");
+    }
+  }
+  if (::unlink((dir + "/" + mark_file).c_str()) != 0) return os_error(dir + "/" + mark_file);
+  return sync_dir(dir);
+}
+
 result<cluster::node_id> draw_node_id() {
   std::uint64_t id = 0;
   while (id == 0)
@@ -107,6 +127,11 @@ bool holds_data(const std::string& dir) {
   std::error_code ec;
   return !fs::exists(dir + "/creating", ec)
          && (fs::exists(dir + "/catalog", ec) || fs::exists(dir + "/shard-000", ec));
+}
+
+bool holds_shard(const std::string& dir, unsigned shard) {
+  std::error_code ec;
+  return fs::exists(dir + "/" + shard_name(shard) + "/data.mdb", ec);
 }
 
 result<std::shared_ptr<replica_set>> replica_set::open(const replica_set_options& options) {

@@ -24,10 +24,14 @@ struct cluster_mark {
 [[nodiscard]] result<std::optional<cluster_mark>> read_cluster_mark(const std::string& dir);
 /// Makes the directory if need be.
 [[nodiscard]] result<void> write_cluster_mark(const std::string& dir, const cluster_mark& mark);
+/// The directory is a single node's again, with what its copies hold, if they are whole. It must not
+/// be in use. `not_found` when it belongs to no cluster.
+[[nodiscard]] result<void> leave_cluster(const std::string& dir);
 /// A new node's number; never `none`.
 [[nodiscard]] result<cluster::node_id> draw_node_id();
 /// Whether there are tasks, or a place for them.
 [[nodiscard]] bool holds_data(const std::string& dir);
+[[nodiscard]] bool holds_shard(const std::string& dir, unsigned shard);
 
 struct replica_set_options {
   std::string dir;

@@ -1,5 +1,6 @@
 #include "storage/lmdb_shard.hpp"
 #include "storage/replica_codec.hpp"
+#include "storage/replica_digest.hpp"
 #include "tests/storage/replica_fixture.hpp"
 
 namespace lycosa::storage::test {
@@ -238,6 +239,31 @@ TEST(replica_store, a_directory_of_a_cluster_is_not_opened_by_a_single_node) {
   const auto opened = open_data_dir(options_for(tmp / "d"));
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().text().find("blue crawl"), std::string::npos) << opened.error().text();
+}
+
+TEST(replica_store, digests_tell_whether_copies_are_the_same) {
+  replicated_dir dirs(2);
+  insert_some(*dirs.stores->shards[0], 0, 20);
+  const auto leader = dirs.stores->dir;
+  const auto follower = leader.substr(0, leader.rfind('/')) + "/follower";
+  const auto a = must(digest_data_dir(leader)), b = must(digest_data_dir(follower));
+  ASSERT_EQ(a.size(), 3u);
+  ASSERT_EQ(b.size(), 3u);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_EQ(a[i].at, b[i].at);
+    EXPECT_EQ(a[i].digest, b[i].digest) << a[i].name;
+  }
+  EXPECT_NE(a[1].digest, a[2].digest);
+  insert_some(*dirs.stores->shards[0], 20, 1);
+  EXPECT_NE(must(digest_data_dir(leader))[1].digest, a[1].digest);
+}
+
+TEST(replica_store, a_single_nodes_directory_has_a_digest_too) {
+  scratch_dir tmp;
+  must(open_data_dir(options_for(tmp / "d")));
+  EXPECT_EQ(must(digest_data_dir(tmp / "d")).size(), 2u);
+  EXPECT_FALSE(digest_data_dir(tmp / "none"));
 }
 
 // -- messages ------------------------------------------------------------------------------------
