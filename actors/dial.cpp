@@ -74,6 +74,12 @@ public:
       : request_(request), stop_(stop.descriptor()), until_(steady::now() + request.limit) {}
 
   result<file_handle> run() {
+    auto made = connected();
+    if (!made) return made;
+    return greeted(std::move(*made));
+  }
+
+  result<file_handle> connected() {
     auto addresses = resolve();
     if (!addresses) return tl::unexpected(addresses.error());
     auto all = until_;
@@ -84,7 +90,7 @@ public:
       auto made = connect((*addresses)[i]);
       if (made) {
         until_ = all;
-        return greeted(std::move(*made));
+        return made;
       }
       last = made.error();
     }
@@ -230,6 +236,10 @@ void stop_flag::raise() noexcept {
 
 result<file_handle> dial(const dial_request& request, const stop_flag& stop) {
   return dialling(request, stop).run();
+}
+
+result<file_handle> dial_any(const dial_request& request, const stop_flag& stop) {
+  return dialling(request, stop).connected();
 }
 
 } // namespace lycosa::actors

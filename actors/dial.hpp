@@ -54,4 +54,7 @@ struct dial_request {
 /// Blocks, up to `limit` or until `stop` is raised. Errors: `unavailable`.
 [[nodiscard]] result<file_handle> dial(const dial_request& request, const stop_flag& stop);
 
+/// The same for peers that are no CAF systems: returned as soon as there is a connection.
+[[nodiscard]] result<file_handle> dial_any(const dial_request& request, const stop_flag& stop);
+
 } // namespace lycosa::actors
