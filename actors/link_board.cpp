@@ -2,6 +2,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/link_hub.hpp"
+
 #include "wire/link_frames.hpp"
 
 #include <utility>
@@ -63,9 +64,8 @@ link_board::sent link_board::send(cluster::node_id to, std::uint16_t channel,
   if (itself)
     tell_locked([channel, body](link_hub& hub) { hub.deliver_to_self(channel, body); });
   else
-    tell_locked([to, serial, frame = std::move(frame)](link_hub& hub) {
-      hub.write_to(to, serial, frame);
-    });
+    tell_locked(
+        [to, serial, frame = std::move(frame)](link_hub& hub) { hub.write_to(to, serial, frame); });
   return sent::yes;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "actors/links.hpp"
+
 #include "wire/link_frames.hpp"
 
 #include <string>

@@ -57,8 +57,7 @@ result<std::uint16_t> link_hub::listen() {
     return fail(errc::invalid_argument, "cluster.listen", "must be host:port");
   if (host == "*") host.clear();
   const auto no = [&](const caf::error& e) {
-    return fail(errc::io_error, config().listen,
-                "cannot listen: " + self_->system().render(e));
+    return fail(errc::io_error, config().listen, "cannot listen: " + self_->system().render(e));
   };
   if (!config().tls_cert.empty()) {
     if (auto ok = check_tls(self_->system()); !ok) return tl::unexpected<error>(ok.error());
@@ -108,7 +107,8 @@ link_hub::connection_ptr link_hub::add(caf::io::connection_handle handle,
   return c;
 }
 
-// -- events ----------------------------------------------------------------------------------------
+// -- events
+// ----------------------------------------------------------------------------------------
 
 void link_hub::accepted(caf::io::connection_handle handle) {
   const auto c = add(handle, cluster::node_id::none);
@@ -161,13 +161,11 @@ void link_hub::tick() {
         cut(c, "it is silent");
       else
         tell_handled(c->count);
+    } else if (c->at == stage::closing) {
+      if (now - c->opened > config().heartbeat) ::shutdown(socket_of(c->handle), SHUT_RDWR);
     } else if (now - c->opened > std::max<usec>(patience, least_patience)) {
-      if (c->at == stage::closing) {
-        ::shutdown(socket_of(c->handle), SHUT_RDWR);
-      } else {
-        trouble(c->peer, "it accepts the connection and says nothing");
-        cut(c, "");
-      }
+      trouble(c->peer, "it accepts the connection and says nothing");
+      cut(c, "");
     }
   }
   if (itself_.link) tell_handled(itself_.link->count);
@@ -194,7 +192,8 @@ void link_hub::shut_down() {
   self_->quit();
 }
 
-// -- connecting ------------------------------------------------------------------------------------
+// -- connecting
+// ------------------------------------------------------------------------------------
 
 void link_hub::set_members(std::map<cluster::node_id, std::string> all) {
   all.erase(config().self);
@@ -241,16 +240,15 @@ void link_hub::dial_due() {
     const auto limit = std::max<usec>(4 * config().heartbeat, least_patience);
     self_->system().spawn<caf::detached>(
         [board = board_, stop = stop_, to = node, request = dial_request{p.host, p.port, limit}] {
-          auto socket =
-              std::make_shared<result<file_handle>>(dial_any(request, *stop));
+          auto socket = std::make_shared<result<file_handle>>(dial_any(request, *stop));
           board->tell([to, socket](link_hub& hub) { hub.dialled(to, std::move(*socket)); });
         });
   }
 }
 
 void link_hub::dial_later(peer& p) {
-  const auto wait = std::min<usec>(first_back_off * (1U << std::min(p.failures, 10U)),
-                                   config().longest_back_off);
+  const auto wait =
+      std::min<usec>(first_back_off * (1U << std::min(p.failures, 10U)), config().longest_back_off);
   ++p.failures;
   p.next_dial = steady::now() + wait;
   self_->delayed_send(self_, wait + std::chrono::milliseconds{1}, more_atom_v);
@@ -278,7 +276,8 @@ void link_hub::dialled(cluster::node_id to, result<file_handle> socket) {
   p.trying = add(handle, to);
 }
 
-// -- frames ----------------------------------------------------------------------------------------
+// -- frames
+// ----------------------------------------------------------------------------------------
 
 void link_hub::handle(const connection_ptr& c, wire::link_frame frame) {
   if (auto* hello = std::get_if<wire::link_hello>(&frame)) return greeted(c, std::move(*hello));
@@ -350,7 +349,8 @@ void link_hub::refuse(connection_ptr c, const std::string& why) {
   }
   c->at = stage::closing;
   c->opened = steady::now();
-  self_->close(c->handle); // after what was written
+  // It closes when it has read that, or is cut with the next heartbeat. CAF's own close would
+  // forget the connection while it is still there.
   detach(c, "");
 }
 
@@ -360,7 +360,8 @@ void link_hub::trouble(cluster::node_id node, const std::string& why) {
     log_of("cluster")->warn("node {} is not connected: {}", number(node), why);
 }
 
-// -- ending ----------------------------------------------------------------------------------------
+// -- ending
+// ----------------------------------------------------------------------------------------
 
 void link_hub::cut(connection_ptr c, const std::string& why) {
   if (c->at == stage::closing) return;
@@ -394,7 +395,8 @@ void link_hub::cut_peer(cluster::node_id node, std::uint64_t serial, const std::
   cut(found->second.link, why);
 }
 
-// -- moving bytes ----------------------------------------------------------------------------------
+// -- moving bytes
+// ----------------------------------------------------------------------------------
 
 void link_hub::write(connection& c, const std::string& frame) {
   self_->write(c.handle, frame.size(), frame.data());
@@ -416,14 +418,16 @@ void link_hub::tell_handled(const std::shared_ptr<link_count>& count) {
   count->acknowledged = handled;
   if (count->serial == 1) return board_->handled(config().self, 1, handled);
   for (auto& [node, p] : peers_)
-    if (p.link && p.link->count == count) return write(*p.link, wire::encode(wire::link_alive{handled}));
+    if (p.link && p.link->count == count)
+      return write(*p.link, wire::encode(wire::link_alive{handled}));
 }
 
 void link_hub::put(peer& p, link_queue::item one) {
   if (p.queue->put(std::move(one))) caf::anon_send(p.delivery, wake_atom_v);
 }
 
-// -- the actor -------------------------------------------------------------------------------------
+// -- the actor
+// -------------------------------------------------------------------------------------
 
 caf::behavior link_broker(caf::io::broker* self, std::shared_ptr<link_board> board,
                           std::shared_ptr<stop_flag> stop,

@@ -2,8 +2,8 @@
 
 #include "actors/dial.hpp"
 #include "actors/link_board.hpp"
-#include "wire/link_frames.hpp"
 
+#include "wire/link_frames.hpp"
 #include <caf/io/all.hpp>
 
 #include <chrono>

@@ -43,7 +43,10 @@ public:
   void ack_writes(bool enable) override { stream_.ack_writes(enable); }
   std::vector<char>& wr_buf() override { return stream_.wr_buf(); }
   std::vector<char>& rd_buf() override { return stream_.rd_buf(); }
-  void graceful_shutdown() override { stream_.graceful_shutdown(); }
+  void graceful_shutdown() override {
+    stream_.graceful_shutdown();
+    detach(&stream_.backend(), false);
+  }
   void flush() override { stream_.flush(this); }
   std::string addr() const override {
     auto x = network::remote_addr_of_fd(stream_.fd());

@@ -25,9 +25,9 @@ struct link_config {
   std::string tls_cert; ///< PEM files; all three or none. Both sides present a certificate that
   std::string tls_key;  ///< the authority has signed.
   std::string tls_ca;
-  usec heartbeat = std::chrono::milliseconds{500};        ///< silence of four and a peer is down
-  std::size_t max_message = std::size_t{64} << 20U;       ///< bytes of one body
-  std::size_t max_outstanding = std::size_t{256} << 20U;  ///< bytes a peer has not dealt with yet
+  usec heartbeat = std::chrono::milliseconds{500};         ///< silence of four and a peer is down
+  std::size_t max_message = std::size_t{64} << 20U;        ///< bytes of one body
+  std::size_t max_outstanding = std::size_t{256} << 20U;   ///< bytes a peer has not dealt with yet
   usec longest_back_off = std::chrono::milliseconds{1000}; ///< between attempts to connect
 };
 
@@ -64,12 +64,12 @@ public:
   void handle(std::uint16_t channel, message_handler handler);
   void on_change(change_handler handler);
 
-  /// The cluster's nodes and their addresses, host:port; this one may be among them. Links to others
-  /// are cut, and those are refused until they are named here.
+  /// The cluster's nodes and their addresses, host:port; this one may be among them. Links to
+  /// others are cut, and those are refused until they are named here.
   void members(std::map<cluster::node_id, std::string> all);
 
-  /// Best effort. False: there is no link, or the body is too long, or the peer has too much undone,
-  /// for which it is cut. A message to this node itself is delivered like any other.
+  /// Best effort. False: there is no link, or the body is too long, or the peer has too much
+  /// undone, for which it is cut. A message to this node itself is delivered like any other.
   bool send(cluster::node_id to, std::uint16_t channel, bytes_ptr body);
 
   [[nodiscard]] bool is_up(cluster::node_id node) const;
@@ -77,8 +77,8 @@ public:
   [[nodiscard]] std::string trouble(cluster::node_id node) const;
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Cuts all links. When it returns no handler runs, and none is called any more. Not from within a
-  /// handler.
+  /// Cuts all links. When it returns no handler runs, and none is called any more. Not from within
+  /// a handler.
   void stop();
 
 private:

@@ -1,6 +1,7 @@
 #include "wire/forward_frames.hpp"
 
 #include "schema/forward.capnp.h"
+
 #include "wire/bytes.hpp"
 
 namespace lycosa::wire {

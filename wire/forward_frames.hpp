@@ -61,7 +61,8 @@ struct forward_frame {
   forward_content content;
 };
 
-/// `body`: in place of the content's own text (of a request, body, head or part), not copied before.
+/// `body`: in place of the content's own text (of a request, body, head or part), not copied
+/// before.
 [[nodiscard]] std::string encode(const forward_frame& f, std::string_view body = {});
 
 /// Error: `corrupt`.

@@ -1,6 +1,7 @@
 #include "wire/link_frames.hpp"
 
 #include "schema/link.capnp.h"
+
 #include "wire/bytes.hpp"
 
 #include <algorithm>
@@ -34,9 +35,9 @@ link_frame decoded(std::span<const std::uint64_t> words) {
   switch (frame.which()) {
   case schema::LinkFrame::HELLO: {
     const auto h = frame.getHello();
-    return link_hello{text(h.getCluster()),  h.getNode(),        h.getTo(),
-                      text(h.getName()),     h.getWireVersion(), h.getOldestWireVersion(),
-                      text(h.getNonce()),    h.getMaxMessage()};
+    return link_hello{text(h.getCluster()), h.getNode(),        h.getTo(),
+                      text(h.getName()),    h.getWireVersion(), h.getOldestWireVersion(),
+                      text(h.getNonce()),   h.getMaxMessage()};
   }
   case schema::LinkFrame::PROOF:
     return link_proof{text(frame.getProof().getMac())};

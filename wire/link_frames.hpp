@@ -42,8 +42,8 @@ struct link_envelope {
 /// Of a newer version, and nothing to us.
 struct link_unknown {};
 
-using link_frame = std::variant<link_unknown, link_hello, link_proof, link_refused, link_alive,
-                                link_envelope>;
+using link_frame =
+    std::variant<link_unknown, link_hello, link_proof, link_refused, link_alive, link_envelope>;
 
 /// Bytes of a frame that are not the envelope's body, at most; also the longest other frame.
 inline constexpr std::size_t link_overhead = 16 * 1024;

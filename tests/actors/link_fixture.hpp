@@ -55,9 +55,7 @@ struct linked {
       changes[who].push_back(up);
     });
   }
-  [[nodiscard]] std::string address() const {
-    return "127.0.0.1:" + std::to_string(l->port());
-  }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(l->port()); }
   bool send(const linked& to, std::string text) const {
     return l->send(to.config.self, 1, std::make_shared<const std::string>(std::move(text)));
   }

@@ -45,7 +45,7 @@ TEST(links, bring_messages_in_order_both_ways_and_to_oneself) {
 }
 
 TEST(links, bring_large_messages_and_refuse_larger_ones) {
-  linked a(1), b(2, [](link_config& c) { c.max_message = 8U << 20; });
+  linked a(1), b(2, [](link_config&c) { c.max_message = 8U << 20; });
   introduce({&a, &b});
   ASSERT_TRUE(both_up(a, b));
   const auto large = body(8U << 20, 'x');
@@ -115,9 +115,7 @@ TEST(links, cut_off_a_peer_that_deals_with_nothing) {
   linked a(1, [](link_config& c) { c.max_outstanding = 4U << 20; });
   linked b(2);
   std::atomic<bool> stuck{true};
-  b.on_message = [&](cluster::node_id, const bytes_ptr&) {
-    until([&] { return !stuck; });
-  };
+  b.on_message = [&](cluster::node_id, const bytes_ptr&) { until([&] { return !stuck; }); };
   introduce({&a, &b});
   ASSERT_TRUE(both_up(a, b));
   int sent = 0;
@@ -138,9 +136,8 @@ TEST(links, end_with_their_membership) {
   introduce({&a, &b});
   ASSERT_TRUE(both_up(a, b));
   b.l->members({{node(2), b.address()}});
-  ASSERT_TRUE(until([&] {
-    return a.l->trouble(node(2)).find("no member of the cluster") != std::string::npos;
-  }));
+  ASSERT_TRUE(until(
+      [&] { return a.l->trouble(node(2)).find("no member of the cluster") != std::string::npos; }));
   EXPECT_FALSE(b.l->is_up(node(1)));
   EXPECT_EQ(b.told(a), std::vector<bool>({true, false}));
   introduce({&a, &b});
@@ -159,9 +156,8 @@ struct refused_links : testing::Test {
       a.l->members({{node(2), between.address()}});
       b.l->members({{node(1), a.address()}});
       ASSERT_TRUE(until([&] { return between.connections >= 6; }));
-      ASSERT_TRUE(until([&] {
-        return !a.l->trouble(node(2)).empty() && !b.l->trouble(node(1)).empty();
-      }));
+      ASSERT_TRUE(
+          until([&] { return !a.l->trouble(node(2)).empty() && !b.l->trouble(node(1)).empty(); }));
       EXPECT_FALSE(a.l->is_up(node(2)) || b.l->is_up(node(1)));
       EXPECT_FALSE(a.send(b, "x"));
       EXPECT_TRUE(a.told(b).empty() && b.told(a).empty());

@@ -69,9 +69,8 @@ TEST_F(certificates, are_noticed_to_be_gone_with_their_node) {
 TEST_F(certificates, of_another_authority_or_none_are_refused) {
   linked a(1, use("good")), b(2, use("bad")), c(3);
   introduce({&a, &b, &c});
-  ASSERT_TRUE(until([&] {
-    return !a.l->trouble(node(2)).empty() && !a.l->trouble(node(3)).empty();
-  }));
+  ASSERT_TRUE(
+      until([&] { return !a.l->trouble(node(2)).empty() && !a.l->trouble(node(3)).empty(); }));
   EXPECT_FALSE(a.l->is_up(node(2)) || a.l->is_up(node(3)));
   EXPECT_FALSE(b.l->is_up(node(1)) || c.l->is_up(node(1)));
 }

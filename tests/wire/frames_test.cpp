@@ -1,6 +1,5 @@
 #include "wire/forward_frames.hpp"
 #include "wire/link_frames.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -102,7 +101,8 @@ TEST(forward_frames, come_back_as_they_were) {
 }
 
 TEST(forward_frames, damaged_anywhere_never_crash) {
-  const auto good = encode({5, forward_head{201, "t", {{"a", "b"}, {"c", "d"}}, "x", true, false, "", 0}});
+  const auto good =
+      encode({5, forward_head{201, "t", {{"a", "b"}, {"c", "d"}}, "x", true, false, "", 0}});
   std::mt19937 random(2);
   for (int i = 0; i < 20'000; ++i) {
     auto bad = good;
