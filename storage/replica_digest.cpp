@@ -6,6 +6,7 @@
 #include "storage/replica_log.hpp"
 #include "storage/replica_set.hpp"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <array>
