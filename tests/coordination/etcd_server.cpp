@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <random>
 #include <thread>
 
 namespace lycosa::coordination::testing {
@@ -32,11 +33,11 @@ scratch_folder::~scratch_folder() {
 }
 
 // Below those that the system gives to outgoing connections: one of them might be the client's own
-// attempt to reach a server that is not there yet. Each process begins elsewhere.
+// attempt to reach a server that is not there yet. Anywhere among them, for tests run side by side.
 std::uint16_t free_port() {
-  static int next = ::getpid() % 1500 * 8;
+  std::random_device random;
   for (int tries = 0; tries < 12000; ++tries) {
-    const auto port = static_cast<std::uint16_t>(20000 + next++ % 12000);
+    const auto port = static_cast<std::uint16_t>(20000 + random() % 12000);
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in at{};
     at.sin_family = AF_INET;
@@ -104,6 +105,7 @@ void etcd_server::kill() {
 
 void etcd_server::freeze() {
   ::kill(pid_, SIGSTOP);
+  ::waitpid(pid_, nullptr, WUNTRACED); // it may go on for a moment
 }
 
 void etcd_server::thaw() {
