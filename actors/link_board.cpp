@@ -9,6 +9,12 @@
 
 namespace lycosa::actors {
 
+namespace {
+
+constexpr std::size_t most_said = 32;
+
+} // namespace
+
 void link_board::tell_locked(command c) {
   if (!hub_) return;
   commands_.push_back(std::move(c));
@@ -83,7 +89,7 @@ std::string link_board::trouble(cluster::node_id node) const {
 
 void link_board::up(cluster::node_id node, std::uint64_t serial, std::uint64_t max_message) {
   const std::lock_guard lock(mutex_);
-  peers_[node] = {serial, 0, 0, std::min<std::uint64_t>(max_message, config.max_message), {}};
+  peers_[node] = {serial, 0, 0, std::min<std::uint64_t>(max_message, config.max_message), {}, {}};
 }
 
 void link_board::down(cluster::node_id node, std::uint64_t serial) {
@@ -103,9 +109,10 @@ void link_board::handled(cluster::node_id node, std::uint64_t serial, std::uint6
 bool link_board::in_trouble(cluster::node_id node, const std::string& why) {
   const std::lock_guard lock(mutex_);
   auto& p = peers_[node];
-  if (p.serial != 0 || p.trouble == why) return false;
+  if (p.serial != 0 || why.empty()) return false;
   p.trouble = why;
-  return true;
+  if (p.said.size() >= most_said) p.said.clear();
+  return p.said.insert(why).second;
 }
 
 void link_board::forget(cluster::node_id node) {

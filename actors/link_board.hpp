@@ -3,6 +3,7 @@
 #include "actors/link_delivery.hpp"
 
 #include <functional>
+#include <set>
 #include <vector>
 
 namespace lycosa::actors {
@@ -33,7 +34,8 @@ public:
   void up(cluster::node_id node, std::uint64_t serial, std::uint64_t max_message);
   void down(cluster::node_id node, std::uint64_t serial);
   void handled(cluster::node_id node, std::uint64_t serial, std::uint64_t bytes);
-  /// True if that is news.
+  /// True if that was not said since the peer was up last: attempts fail again and again, and not
+  /// always at the same point.
   bool in_trouble(cluster::node_id node, const std::string& why);
   void forget(cluster::node_id node);
 
@@ -43,6 +45,7 @@ private:
     std::uint64_t sent = 0, handled = 0;
     std::uint64_t max_message = 0;
     std::string trouble;
+    std::set<std::string> said; ///< of troubles, since it was up last
   };
   void tell_locked(command c);
 

@@ -54,6 +54,8 @@ bool is_current(std::string_view if_none_match, std::string_view etag) {
   });
 }
 
+} // namespace
+
 void show_file(std::string_view name, const request& r, const exchange_ptr& x) {
   const auto all = web::all_assets();
   const auto file =
@@ -86,8 +88,6 @@ void show_file(std::string_view name, const request& r, const exchange_ptr& x) {
   out.body = std::move(*plain);
   answer_now(x, std::move(out));
 }
-
-} // namespace
 
 void show_dashboard(service&, const request& r, const exchange_ptr& x) {
   show_file("index.html", r, x);

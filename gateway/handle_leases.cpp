@@ -126,6 +126,12 @@ void change_leases(service& s, const request& r, const exchange_ptr& x, std::str
 
 } // namespace
 
+response no_tasks(const request& r) {
+  auto none = json(r.wants_lines() ? "" : std::string{empty_lease});
+  if (r.wants_lines()) none.content_type = "application/x-ndjson";
+  return none;
+}
+
 void lease_tasks(service& s, const request& r, const exchange_ptr& x) {
   auto ask = read_lease_request(r);
   if (!ask) return answer_now(x, problem(ask.error()));
@@ -144,9 +150,7 @@ void lease_tasks(service& s, const request& r, const exchange_ptr& x) {
         });
       });
   if (!waits || !wait) return;
-  auto none = json(lines ? "" : std::string{empty_lease});
-  if (lines) none.content_type = "application/x-ndjson";
-  x->cancellable([wait] { wait->cancel(); }, std::move(none));
+  x->cancellable([wait] { wait->cancel(); }, no_tasks(r));
 }
 
 void extend_leases(service& s, const request& r, const exchange_ptr& x) {

@@ -53,6 +53,11 @@ void show_health(service& s, const request& r, const exchange_ptr& x);
 void show_readiness(service& s, const request& r, const exchange_ptr& x);
 void show_dashboard(service& s, const request& r, const exchange_ptr& x);
 void show_asset(service& s, const request& r, const exchange_ptr& x);
+/// A file of the dashboard; asks no node.
+void show_file(std::string_view name, const request& r, const exchange_ptr& x);
+
+/// What `POST /v1/lease` answers when there are no tasks.
+[[nodiscard]] response no_tasks(const request& r);
 
 /// The `limit` of a listing: 1 to 10,000, by default 100. Error: the field and the range.
 [[nodiscard]] result<std::size_t> read_limit(const request& r);

@@ -97,6 +97,7 @@ bool parse_target(std::string_view target, request& into) {
     target = slash == std::string_view::npos ? "/" : target.substr(slash);
   }
   if (!target.starts_with('/')) return false;
+  into.target = target;
   const auto mark = target.find('?');
   const auto path = target.substr(0, mark);
   into.path = path;

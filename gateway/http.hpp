@@ -18,6 +18,7 @@ namespace lycosa::gateway {
 
 struct request {
   std::string method;
+  std::string target; ///< as sent: path and query
   std::string path;                                       ///< as sent, without the query
   std::vector<std::string> segments;                      ///< of the path, percent-decoded
   std::vector<std::pair<std::string, std::string>> query; ///< decoded

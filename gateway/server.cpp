@@ -1,6 +1,7 @@
 #include "gateway/server.hpp"
 
 #include "gateway/connection.hpp"
+#include "gateway/front.hpp"
 #include "gateway/router.hpp"
 #include "gateway/xmlrpc.hpp"
 
@@ -230,6 +231,18 @@ server::start_xmlrpc(const server_config& config, actors::node& node, std::funct
   auto where = std::make_shared<xmlrpc_service>(node, config.limits, std::move(quit));
   return start_with(config, [where](request r, const exchange_ptr& x) {
     answer_xmlrpc(*where, std::move(r), x);
+  });
+}
+
+result<std::unique_ptr<server>> server::start(const server_config& config, front& front) {
+  return start_with(config, [to = &front](request r, const exchange_ptr& x) {
+    to->handle(front::interface::http, std::move(r), x);
+  });
+}
+
+result<std::unique_ptr<server>> server::start_xmlrpc(const server_config& config, front& front) {
+  return start_with(config, [to = &front](request r, const exchange_ptr& x) {
+    to->handle(front::interface::xmlrpc, std::move(r), x);
   });
 }
 

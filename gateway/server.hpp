@@ -16,6 +16,8 @@ class node;
 /// The HTTP front of a node.
 namespace lycosa::gateway {
 
+class front;
+
 /// What one task or list may be at most. Larger ones are refused with the limit's name.
 struct limits_config {
   std::size_t taskid = 256;                 ///< bytes
@@ -60,6 +62,11 @@ public:
   /// pyspider's XML-RPC interface in its place. `quit` is called for `_quit`, on any thread.
   static result<std::unique_ptr<server>>
   start_xmlrpc(const server_config& config, actors::node& node, std::function<void()> quit);
+
+  /// The same for requests that go wherever `front` says at the moment. It must live until after
+  /// `stop`.
+  static result<std::unique_ptr<server>> start(const server_config& config, front& front);
+  static result<std::unique_ptr<server>> start_xmlrpc(const server_config& config, front& front);
 
   server(const server&) = delete;
   server& operator=(const server&) = delete;

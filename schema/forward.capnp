@@ -63,8 +63,8 @@ struct ForwardHead {
   # It goes on until somebody leaves.
   keepAlive @6 :Text;
   # Sent to the client when there is nothing for long.
-  length @7 :UInt64;
-  # Of all of the body; 0 = not known.
+  owed @7 :Bool;
+  # The active node wants to hear what became of it: `received`, then `done` or `cancel`.
 }
 
 struct ForwardPart {

@@ -66,7 +66,7 @@ struct writer {
     h.setLast(f.last);
     h.setLive(f.live);
     h.setKeepAlive(text(f.keep_alive));
-    h.setLength(f.length);
+    h.setOwed(f.owed);
   }
   void operator()(const forward_part& f) {
     auto p = to.initPart();
@@ -115,7 +115,7 @@ forward_content content_of(reader from) {
     f.last = h.getLast();
     f.live = h.getLive();
     f.keep_alive = text(h.getKeepAlive());
-    f.length = h.getLength();
+    f.owed = h.getOwed();
     return f;
   }
   case schema::ForwardFrame::PART: {

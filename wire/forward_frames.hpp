@@ -42,7 +42,7 @@ struct forward_head {
   bool last = false;
   bool live = false;
   std::string keep_alive;
-  std::uint64_t length = 0;
+  bool owed = false;
 };
 struct forward_part {
   std::string bytes;

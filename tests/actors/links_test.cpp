@@ -153,8 +153,9 @@ struct refused_links : testing::Test {
     {
       linked a(1), b(2, change);
       cable between(b.l->port());
-      a.l->members({{node(2), between.address()}});
       b.l->members({{node(1), a.address()}});
+      ASSERT_TRUE(b.send(b, "") && until([&] { return !b.from(b).empty(); })); // b knows a by now
+      a.l->members({{node(2), between.address()}});
       ASSERT_TRUE(until([&] { return between.connections >= 6; }));
       ASSERT_TRUE(
           until([&] { return !a.l->trouble(node(2)).empty() && !b.l->trouble(node(1)).empty(); }));

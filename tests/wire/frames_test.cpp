@@ -86,12 +86,12 @@ TEST(forward_frames, come_back_as_they_were) {
   EXPECT_EQ(r.body_size, 10u);
   EXPECT_EQ(r.body, "body");
   const auto h = std::get<forward_head>(
-      back(forward_head{201, "t", {{"a", "b"}, {"c", ""}}, "x", true, true, ":", 3}));
+      back(forward_head{201, "t", {{"a", "b"}, {"c", ""}}, "x", true, true, ":", true}));
   EXPECT_EQ(h.status, 201);
   EXPECT_EQ(h.headers[1].first, "c");
   EXPECT_TRUE(h.last && h.live);
   EXPECT_EQ(h.keep_alive, ":");
-  EXPECT_EQ(h.length, 3u);
+  EXPECT_TRUE(h.owed);
   EXPECT_TRUE(std::get<forward_part>(back(forward_part{"x", false, true})).broken);
   EXPECT_EQ(std::get<forward_body>(back(forward_body{"xy"})).bytes, "xy");
   EXPECT_EQ(std::get<forward_credit>(back(forward_credit{12})).bytes, 12u);
@@ -102,7 +102,7 @@ TEST(forward_frames, come_back_as_they_were) {
 
 TEST(forward_frames, damaged_anywhere_never_crash) {
   const auto good =
-      encode({5, forward_head{201, "t", {{"a", "b"}, {"c", "d"}}, "x", true, false, "", 0}});
+      encode({5, forward_head{201, "t", {{"a", "b"}, {"c", "d"}}, "x", true, false, "", false}});
   std::mt19937 random(2);
   for (int i = 0; i < 20'000; ++i) {
     auto bad = good;
