@@ -21,7 +21,8 @@ struct cluster_options : server_options {
 std::string text(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return "-";
-  if (found->is_string()) return found->get<std::string>().empty() ? "-" : printable(*found);
+  if (found->is_string())
+    return found->get<std::string>().empty() ? "-" : printable(found->get<std::string>());
   if (found->is_boolean()) return found->get<bool>() ? "yes" : "no";
   return found->dump();
 }

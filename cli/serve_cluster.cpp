@@ -6,6 +6,7 @@
 #include "cli/signals.hpp"
 #include "cluster/host.hpp"
 #include "conf/units.hpp"
+#include "gateway/cluster_door.hpp"
 #include "gateway/front.hpp"
 
 #include <spdlog/spdlog.h>
@@ -72,6 +73,30 @@ private:
   std::atomic<actors::links*> links_{nullptr};
 };
 
+/// The cluster as clients see it.
+class host_door final : public gateway::cluster_door {
+public:
+  void use(cluster::host* host) { host_ = host; }
+  std::string state() override {
+    const auto* host = host_.load();
+    return host == nullptr ? std::string{R"({"mode":"etcd"})"} : host->status_json();
+  }
+  void move(std::string node, done reply) override {
+    if (auto* host = host_.load()) return host->prefer_leader(std::move(node), std::move(reply));
+    reply(not_yet());
+  }
+  void drain(std::string node, bool on, done reply) override {
+    if (auto* host = host_.load()) return host->drain(std::move(node), on, std::move(reply));
+    reply(not_yet());
+  }
+
+private:
+  static result<void> not_yet() {
+    return fail(errc::unavailable, "cluster", "this node has not joined the cluster yet");
+  }
+  std::atomic<cluster::host*> host_{nullptr};
+};
+
 /// The scheduler of this node while it leads.
 class lead {
 public:
@@ -123,11 +148,8 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
   fc.event_keep_alive = http_config->event_keep_alive;
   fc.max_body = http_config->max_body;
   fc.max_in_flight_bytes = http_config->max_in_flight_bytes;
-  std::atomic<cluster::host*> known{nullptr};
-  fc.cluster_json = [&known] {
-    const auto* h = known.load();
-    return h == nullptr ? std::string{R"({"mode":"etcd"})"} : h->status_json();
-  };
+  host_door door;
+  fc.cluster = &door;
   auto asked = std::make_shared<std::atomic_flag>();
   fc.quit = [asked] {
     // As the signal does; a second one would end the process at once.
@@ -163,7 +185,7 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
     else
       front.withdraw("no node leads the cluster at the moment");
   };
-  ports.lease = [](mono_time) {};
+  ports.lease = [&front](mono_time until) { front.valid_until(until); };
   auto started = cluster::host::start(to_host_config(s, address), std::move(ports), [&](auto& links) {
     links.handle(cluster::forward_channel,
                  [&front](cluster::node_id from, const actors::bytes_ptr& bytes) {
@@ -177,11 +199,11 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
     return ctx.complain(started.error());
   }
   host = std::move(*started);
-  known = host.get();
+  door.use(host.get());
   const auto stop_all = [&] {
     stop_servers();
     transport->use(nullptr);
-    known = nullptr;
+    door.use(nullptr);
     host->stop();
   };
   if (auto joined = host->wait_joined(join_limit); !joined) {

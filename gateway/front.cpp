@@ -67,6 +67,7 @@ struct front::inside {
 
   const front_config config;
   const std::shared_ptr<forwarder> out;
+  const std::shared_ptr<local_gate::validity> valid = std::make_shared<local_gate::validity>();
   std::mutex mutex;
   place target = nobody{"no node is active yet"};
   gate_ptr leaving; ///< of a node that is not released yet
@@ -105,8 +106,8 @@ bool front::inside::answer_here(const request& r, const exchange_ptr& x) {
   const bool page = r.path == "/";
   const bool health = r.path == "/healthz";
   const bool ready = r.path == "/readyz";
-  const bool cluster = r.path == "/v1/cluster" && config.cluster_json;
-  if (!asset && !page && !health && !ready && !cluster) return false;
+  if (answer_cluster(config.cluster, r, x)) return true;
+  if (!asset && !page && !health && !ready) return false;
   if (r.method != "GET") {
     auto no = problem(405, "allowed here: GET, HEAD");
     no.headers.emplace_back("Allow", "GET, HEAD");
@@ -115,8 +116,6 @@ bool front::inside::answer_here(const request& r, const exchange_ptr& x) {
     answer_now(x, json(R"({"status":"ok"})"));
   } else if (ready) {
     show_ready(r, x);
-  } else if (cluster) {
-    x->answer([this] { return json(config.cluster_json()); });
   } else {
     show_file(page ? "index.html" : r.segments[1], r, x);
   }
@@ -131,7 +130,7 @@ front::~front() {
 }
 
 void front::serve(actors::node& node) {
-  inside_->turn_to(std::make_shared<local_gate>(node, inside_->config));
+  inside_->turn_to(std::make_shared<local_gate>(node, inside_->config, inside_->valid));
 }
 
 void front::forward_to(cluster::node_id node) {
@@ -140,6 +139,10 @@ void front::forward_to(cluster::node_id node) {
 
 void front::withdraw(std::string why) {
   inside_->turn_to(inside::nobody{std::move(why)});
+}
+
+void front::valid_until(mono_time until) {
+  inside_->valid->until.store(until.time_since_epoch().count());
 }
 
 void front::release() {

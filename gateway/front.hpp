@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/cluster/types.hpp"
+#include "core/types.hpp"
+#include "gateway/cluster_door.hpp"
 #include "gateway/http.hpp"
 #include "gateway/server.hpp"
 
@@ -31,8 +33,8 @@ struct front_config {
   /// Bytes of bodies on their way to another node; what would pass it gets 429.
   std::size_t max_forwarded_bytes = std::size_t{128} << 20U;
   unsigned threads = 1; ///< that answer what other nodes forward
-  /// Answer of `GET /v1/cluster`, JSON; none = there is no such address. On any thread.
-  std::function<std::string()> cluster_json;
+  /// Answers what concerns the cluster; null = as a single node does. Outlives the front.
+  cluster_door* cluster = nullptr;
   std::function<void()> quit; ///< pyspider's `_quit`; may be called often, on any thread
 };
 
@@ -65,6 +67,9 @@ public:
 
   /// To a node of this process, which lives until `release`.
   void serve(actors::node& node);
+  /// Until this moment, of the monotonic clock, the local node surely is the one that leads: answers
+  /// that would be given later are withheld. Never called = for ever.
+  void valid_until(mono_time until);
   /// To the active node. A request that arrives there when it is not active gets 503.
   void forward_to(cluster::node_id node);
   /// To nobody: 503, Retry-After. Returns when no request is about to enter the local node.

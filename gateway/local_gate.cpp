@@ -1,6 +1,7 @@
 #include "gateway/local_gate.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace lycosa::gateway {
@@ -91,6 +92,8 @@ public:
       : gate_(std::move(gate)), to_(std::move(to)) {}
   void answer(std::function<response()> render) override {
     to_->answer([gate = gate_, render = std::move(render)] {
+      // What was written is kept all the same; what was read may be of the past.
+      if (!gate->valid()) return unavailable("this node may not lead the cluster any more");
       auto r = render();
       gate->guard(r);
       return r;
@@ -109,8 +112,14 @@ private:
 
 } // namespace
 
-local_gate::local_gate(actors::node& node, const front_config& config)
-    : service_{node, config.limits, config.event_keep_alive},
+bool local_gate::validity::holds() const {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<usec>(now).count() < until.load(std::memory_order_relaxed);
+}
+
+local_gate::local_gate(actors::node& node, const front_config& config,
+                       std::shared_ptr<const validity> valid)
+    : valid_(std::move(valid)), service_{node, config.limits, config.event_keep_alive},
       xmlrpc_(
           node, config.limits, config.quit ? config.quit : [] {}) {}
 

@@ -4,7 +4,10 @@
 #include "gateway/router.hpp"
 #include "gateway/xmlrpc.hpp"
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -15,7 +18,14 @@ namespace lycosa::gateway {
 /// they leave behind with clients that still refers to the node.
 class local_gate : public std::enable_shared_from_this<local_gate> {
 public:
-  local_gate(actors::node& node, const front_config& config);
+  /// Until when the node may answer, in microseconds of the monotonic clock.
+  struct validity {
+    std::atomic<std::int64_t> until{std::numeric_limits<std::int64_t>::max()};
+    [[nodiscard]] bool holds() const;
+  };
+
+  local_gate(actors::node& node, const front_config& config,
+             std::shared_ptr<const validity> valid);
 
   /// False: it is closed, nothing has happened.
   bool run(front::interface kind, request& r, const exchange_ptr& x);
@@ -34,8 +44,11 @@ public:
   void add(const std::shared_ptr<guest>& one);
   /// Makes an answer outlive the node.
   void guard(response& r);
+  /// Whether what the node says is still so, as far as the lease of its leadership tells.
+  [[nodiscard]] bool valid() const { return valid_->holds(); }
 
 private:
+  std::shared_ptr<const validity> valid_;
   service service_;
   xmlrpc_service xmlrpc_;
   std::mutex mutex_;

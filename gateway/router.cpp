@@ -54,6 +54,9 @@ constexpr std::array routes{
     route_entry{"GET", "/v1/active", show_active},
     route_entry{"GET", "/healthz", show_health},
     route_entry{"GET", "/readyz", show_readiness},
+    route_entry{"GET", "/v1/cluster", show_cluster},
+    route_entry{"POST", "/v1/cluster/move", move_leadership},
+    route_entry{"POST", "/v1/cluster/drain", drain_node},
     route_entry{"GET", "/", show_dashboard},
     route_entry{"GET", "/assets/{}", show_asset},
 };

@@ -18,7 +18,7 @@ def submit(node, project: str, names: list[str]) -> None:
             answer = node.client.submit([task(project, n) for n in names])
         except (LycosaError, Unreachable, OSError):
             return False
-        return answer["created"] + answer.get("ignored", 0) == len(names)
+        return answer["new"] + answer.get("ignored", 0) == len(names)
     until(sent, f"{len(names)} tasks to be taken")
 
 
@@ -82,7 +82,7 @@ class ClusterTest(unittest.TestCase):
 
     def settled(self, node, project: str) -> int:
         try:
-            return node.client.get_project(project)["counts"]["success"]
+            return node.client.project(project)["counts"]["success"]
         except (LycosaError, Unreachable, OSError, KeyError):
             return -1
 
