@@ -82,7 +82,7 @@ class ClusterTest(unittest.TestCase):
 
     def settled(self, node, project: str) -> int:
         try:
-            return node.client.project(project)["counts"]["success"]
+            return node.client.project(project)["counters"]["success"]
         except (LycosaError, Unreachable, OSError, KeyError):
             return -1
 
