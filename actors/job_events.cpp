@@ -1,5 +1,7 @@
 #include "actors/job_events.hpp"
 
+#include "actors/meters.hpp"
+
 #include <algorithm>
 
 namespace lycosa::actors {
@@ -122,6 +124,7 @@ job_events::subscribe(jobs::event_mask mask, std::size_t buffer,
 
 void job_events::publish(std::vector<jobs::job_event> events) {
   if (events.empty()) return;
+  if (meters_) measure(events);
   std::vector<std::shared_ptr<listener>> to;
   {
     const std::lock_guard lock(mutex_);
@@ -136,6 +139,22 @@ void job_events::publish(std::vector<jobs::job_event> events) {
   for (auto& e : events)
     items.push_back(to_item(std::move(e)));
   hub_->publish(std::move(items));
+}
+
+void job_events::measure(const std::vector<jobs::job_event>& events) {
+  using seconds = std::chrono::duration<double>;
+  histogram::batch late(meters_->job_lateness);
+  histogram::batch took(meters_->job_durations);
+  for (const auto& e : events) {
+    const auto& r = e.run;
+    if (e.kind == jobs::event_kind::job_started && r.attempt == 0)
+      late.add(seconds(std::max(r.late, usec{0})).count());
+    if ((e.kind == jobs::event_kind::job_executed || e.kind == jobs::event_kind::job_error)
+        && r.started && r.ended)
+      took.add(seconds(std::max(*r.ended - *r.started, usec{0})).count());
+  }
+  meters_->job_lateness.add(late);
+  meters_->job_durations.add(took);
 }
 
 jobs::event_mask job_events::wanted() const {

@@ -10,12 +10,15 @@
 
 namespace lycosa::actors {
 
+struct node_meters;
+
 /// Hands events to listeners and to the node's hub. A listener has a thread and a bounded buffer
 /// of its own: publishing never waits for it.
 class job_events : public std::enable_shared_from_this<job_events> {
 public:
-  /// `hub` may be none; it outlives this.
-  explicit job_events(event_hub* hub = nullptr) : hub_(hub) {}
+  /// Either may be none; `hub` outlives this.
+  explicit job_events(event_hub* hub = nullptr, std::shared_ptr<node_meters> meters = nullptr)
+      : hub_(hub), meters_(std::move(meters)) {}
 
   std::unique_ptr<event_subscription>
   subscribe(jobs::event_mask mask, std::size_t buffer,
@@ -28,7 +31,10 @@ private:
   struct listener;
   class subscription;
 
+  void measure(const std::vector<jobs::job_event>& events);
+
   event_hub* hub_;
+  std::shared_ptr<node_meters> meters_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<listener>> listeners_;
 };

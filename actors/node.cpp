@@ -7,6 +7,7 @@
 #include "actors/job_events.hpp"
 #include "actors/local_jobs.hpp"
 #include "actors/log.hpp"
+#include "actors/project_census.hpp"
 #include "actors/project_events.hpp"
 #include "actors/registry.hpp"
 #include "actors/scatter.hpp"
@@ -204,6 +205,8 @@ public:
     caf::anon_send(readers_.front(), std::move(op));
   }
 
+  metrics_view metrics(std::size_t projects) override;
+
   job_service& jobs() override { return *jobs_; }
   event_hub& events() override { return *events_; }
 
@@ -260,6 +263,8 @@ private:
   std::shared_ptr<load_progress> loading_ = std::make_shared<load_progress>();
   std::shared_ptr<std::atomic<std::uint64_t>> inputs_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<node_meters> meters_ = std::make_shared<node_meters>();
+  project_census census_{meters_};
   std::vector<shard_writer_actor> writers_;
   std::vector<shard_reader_actor> readers_;
   catalog_actor catalog_;
@@ -283,6 +288,9 @@ result<void> local_node::start(const node_config& config) {
   env.active_tasks = config.active_tasks;
   env.loading = loading_;
   env.inputs = inputs_;
+  env.meters = meters_;
+  for (std::size_t i = 0; i < n; ++i)
+    meters_->shards.push_back(std::make_unique<shard_meter>());
   env.pause = config.pause;
   env.loop_limit = config.loop_limit;
   env.get_info_wait = config.get_info_wait;
@@ -298,6 +306,7 @@ result<void> local_node::start(const node_config& config) {
     w.default_retry = config.default_retry;
     w.commit_batch = config.commit_batch;
     w.commit_interval = config.commit_interval;
+    w.meter = meters_->shards[i].get();
     writers_.insert(writers_.begin(), system.spawn<caf::detached>(shard_writer, std::move(w)));
     shard_reader_config r;
     r.store = data_->shards[i].get();
@@ -332,9 +341,21 @@ result<void> local_node::start(const node_config& config) {
   auto jobs = config.jobs;
   if (!jobs.executors.actor) jobs.executors.actor = make_actor_executor(system);
   jobs_ = std::make_unique<local_jobs>(system, *data_->catalog, time_, std::move(jobs),
-                                       std::make_shared<job_events>(events_.get()));
+                                       std::make_shared<job_events>(events_.get(), meters_));
   jobs_->watch_time();
   return {};
+}
+
+metrics_view local_node::metrics(std::size_t projects) {
+  metrics_view view;
+  census_.look(projects_->all(), projects, view);
+  view.lateness = meters_->lateness.look();
+  view.job_lateness = meters_->job_lateness.look();
+  view.job_durations = meters_->job_durations.look();
+  for (const auto& s : meters_->shards)
+    view.shards.push_back({s->commit_seconds.look(), s->commit_operations.look(),
+                           s->refused.load(std::memory_order_relaxed)});
+  return view;
 }
 
 void local_node::list_projects(reply<std::vector<project_view>> done) {

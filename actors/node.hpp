@@ -3,6 +3,7 @@
 #include "actors/event_hub.hpp"
 #include "actors/jobs.hpp"
 #include "core/counters.hpp"
+#include "core/histogram.hpp"
 #include "core/lease.hpp"
 #include "core/lifecycle.hpp"
 #include "core/pause_rule.hpp"
@@ -10,6 +11,7 @@
 #include "core/result.hpp"
 #include "core/task.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -237,6 +239,30 @@ struct health_view {
   std::vector<shard_view> shards;
 };
 
+/// What a project has counted since the node started, and what it holds.
+struct project_metrics {
+  std::string project;
+  /// Tasks queued (pending), done, retried, failed; refused since the queue was full.
+  std::array<std::uint64_t, 5> counts{};
+  std::uint64_t ready = 0, delayed = 0, processing = 0, on_disk = 0;
+  std::uint64_t paused = 0; ///< projects that are paused
+};
+
+struct commit_metrics {
+  histogram_counts seconds;    ///< that a commit took, with its sync
+  histogram_counts operations; ///< single changes in one commit
+  std::uint64_t refused = 0;   ///< commits of which something could not be written
+};
+
+/// What those who watch a node ask for again and again.
+struct metrics_view {
+  std::vector<project_metrics> projects; ///< the last is `other`: those not named, together
+  std::uint64_t projects_known = 0;
+  histogram_counts lateness; ///< seconds from when tasks were due until they were handed out
+  histogram_counts job_lateness, job_durations;
+  std::vector<commit_metrics> shards;
+};
+
 // -- the node ----------------------------------------------------------------------------------
 
 struct node_config {
@@ -313,6 +339,9 @@ public:
   virtual void list_results(std::string project, std::string cursor, std::size_t limit,
                             reply<result_page> done) = 0;
   virtual void health(reply<health_view> done) = 0;
+  /// Read from memory, without asking anybody: cheap however many projects there are. At most
+  /// `projects` of them are named.
+  virtual metrics_view metrics(std::size_t projects) = 0;
 
   /// Jobs and their schedule; lives as long as the node.
   virtual job_service& jobs() = 0;

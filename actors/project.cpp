@@ -157,6 +157,17 @@ void project_state::settle_down() {
     next = std::min(next, std::max(*sweep, at.mono));
   if (!erase_again_.empty()) next = std::min(next, at.mono + retry_after_failure);
   if (next != mono_time::max()) arm(next);
+  show_states();
+}
+
+void project_state::show_states() {
+  constexpr auto order = std::memory_order_relaxed;
+  auto& m = *env_.meter;
+  m.ready.store(queue_.ready(), order);
+  m.delayed.store(queue_.delayed(), order);
+  m.processing.store(queue_.processing(), order);
+  m.on_disk.store(window_.whole() ? 0 : queued() - queue_.size(), order);
+  m.paused.store(facts_->status == project_status::paused || pause_.paused(), order);
 }
 
 void project_state::arm(mono_time at) {

@@ -2,6 +2,7 @@
 
 #include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/meters.hpp"
 #include "core/counters.hpp"
 #include "core/lifecycle.hpp"
 #include "core/pause_rule.hpp"
@@ -50,6 +51,9 @@ struct project_environment {
   std::shared_ptr<std::atomic<std::uint32_t>> last_lease;
   /// What the project counted. Touched by its actor alone, and outlives it.
   std::shared_ptr<project_counters> counters;
+  /// What those who watch the node see of it; not null, of its own for every project.
+  std::shared_ptr<project_meter> meter = std::make_shared<project_meter>();
+  std::shared_ptr<node_meters> meters = std::make_shared<node_meters>();
 };
 
 /// Spawn function of a PROJECT. Reads its queue from the shards first; tasks are handed out while

@@ -19,12 +19,14 @@ void project_state::hand_out(const grant_ptr& g) {
   g->facts = facts_;
   g->tokens.reserve(n);
   std::vector<load_op_ptr> loads(shards());
+  histogram::batch late(env_.meters->lateness);
   for (std::uint32_t i = 0; i < n; ++i) {
     // A better one is on its way from the disk.
     if (blocked(at)) break;
     const auto lease = queue_.lease(at, env_.processing_timeout, consumer);
     if (!lease) break; // cannot be: ready() said there is one
     touch(lease->key);
+    late.add(std::chrono::duration<double>(std::max(at.wall - lease->due, usec{0})).count());
     if (lease->key != finished_key_) drain_.selected();
     // The generation is filled in by the shard reader, from the record it hands over.
     g->tokens.push_back({facts_->id, lease->key, lease->number, 0, epoch_of(lease->key)});
@@ -36,6 +38,7 @@ void project_state::hand_out(const grant_ptr& g) {
     }
     load->positions.push_back(i);
   }
+  env_.meters->lateness.add(late);
   if (g->tokens.size() < n) bucket_.give_back(n - g->tokens.size());
   env_.last_lease->store(queue_.last_lease(), std::memory_order_relaxed);
   g->tasks.resize(g->tokens.size());

@@ -154,6 +154,8 @@ private:
   /// for the moment at which something will be.
   void settle_down();
   void arm(mono_time at);
+  /// For those who watch the node.
+  void show_states();
   /// While a part of the queue is being read, a task that has been decided on must not be put back
   /// by an older page.
   void touch(task_key key) {

@@ -24,6 +24,7 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
   }
   const auto at = now();
   const auto limit = queue_limit();
+  const auto refused_before = refused_;
   std::vector<submit_op_ptr> ops(shards());
   const auto until = std::min<std::size_t>(part->items.size(), std::size_t{from} + env_.loop_limit);
   for (auto i = from; i < until; ++i) {
@@ -41,6 +42,11 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
     op.at = at.wall;
     op.items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
     incoming_ += 1;
+  }
+  if (refused_ > refused_before) {
+    const auto n = static_cast<std::int64_t>(refused_ - refused_before);
+    env_.meters->counts.add(tally::refused, n);
+    env_.meter->counts.add(tally::refused, n);
   }
   if (from > 0) part->open -= 1; // the turn that is over
   post(*part, ops, env_.writers);

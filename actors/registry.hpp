@@ -1,8 +1,10 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/meters.hpp"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -19,6 +21,7 @@ public:
     facts_ptr facts;
     project_actor actor; ///< none while it is being restarted or has been given up
     std::string failed;  ///< why it has been given up; empty = it has not
+    std::shared_ptr<project_meter> meter = {};
   };
 
   [[nodiscard]] std::optional<entry> find(std::string_view name) const {

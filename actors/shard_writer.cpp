@@ -28,7 +28,13 @@ public:
   /// younger batch is committed a little sooner than it had to be.
   void flush() {
     if (group_.empty()) return;
+    const auto start = std::chrono::steady_clock::now();
     group_.commit(config_.time->now().wall);
+    if (auto* m = config_.meter) {
+      m->commit_seconds.add(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      m->commit_operations.add(static_cast<double>(group_.size()));
+    }
     complain();
     for (auto& s : group_.submits)
       self_->send(s.from, done_atom_v, std::move(s.op));
@@ -56,6 +62,8 @@ private:
       if (r.op->failure) failure = r.op->failure;
     if (failure && !failing_)
       log_of("storage")->error("shard {}: writes are refused: {}", config_.shard, failure->text());
+    if (failure && config_.meter != nullptr)
+      config_.meter->refused.fetch_add(1, std::memory_order_relaxed);
     if (failure) failing_ = true;
     // Reports may go on while submits are refused: only a submit that got through ends the alarm.
     if (!failure && failing_ && !group_.submits.empty()) {

@@ -2,6 +2,7 @@
 
 #include "actors/clock.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/meters.hpp"
 #include "core/lifecycle.hpp"
 #include "storage/store.hpp"
 
@@ -16,6 +17,7 @@ struct shard_writer_config {
   retry_policy default_retry;
   std::uint32_t commit_batch = 4096;
   usec commit_interval = std::chrono::milliseconds{2};
+  shard_meter* meter = nullptr; ///< outlives the actor; null = nobody looks
 };
 
 /// Spawn detached: commits block on the disk.

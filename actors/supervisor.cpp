@@ -226,6 +226,7 @@ private:
     std::optional<wall_time> due; ///< its place in `marked_`
     std::string failed;
     std::shared_ptr<project_counters> counters;
+    std::shared_ptr<project_meter> meter = std::make_shared<project_meter>();
     std::shared_ptr<std::atomic<std::uint32_t>> last_lease =
         std::make_shared<std::atomic<std::uint32_t>>(0);
   };
@@ -340,13 +341,14 @@ private:
     auto environment = config_.environment;
     environment.last_lease = p.last_lease;
     environment.counters = p.counters;
+    environment.meter = p.meter;
     p.actor =
         self_->spawn(project_behavior, std::move(environment), p.facts, supervisor_actor{self_});
     self_->monitor(p.actor);
     by_address_[caf::actor_cast<caf::actor_addr>(p.actor)] = p.facts->id;
   }
 
-  void publish(const project& p) { config_.projects->put({p.facts, p.actor, p.failed}); }
+  void publish(const project& p) { config_.projects->put({p.facts, p.actor, p.failed, p.meter}); }
 
   void drop(project& p) {
     p.deleting = true;

@@ -1,5 +1,6 @@
 #include "cli/node_settings.hpp"
 
+#include "cli/version.hpp"
 #include "conf/units.hpp"
 
 namespace lycosa::cli {
@@ -88,6 +89,8 @@ result<gateway::server_config> to_server_config(const conf::settings& s) {
   c.limits.url = s.limits.url.count;
   c.limits.task = s.limits.task.count;
   c.limits.list = s.limits.list;
+  c.metrics_projects = s.metrics.projects;
+  c.version = version;
   c.tls_cert = s.http.tls_cert;
   c.tls_key = s.http.tls_key;
   return c;

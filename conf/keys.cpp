@@ -281,6 +281,12 @@ std::vector<key_info> make_keys() {
       {"events", "webhook_timeout", AT(events.webhook_timeout), "Longest a post may take.", "",
        100 * ms, hour},
 
+      // -- metrics
+      {"metrics", "projects", AT(metrics.projects),
+       "Projects that /metrics names, those with the most tasks and events; the others are counted "
+       "together as `other`.",
+       "projects", 0, 10'000},
+
       // -- auth
       {.section = "auth",
        .name = "tokens",
@@ -401,7 +407,7 @@ std::span<const key_info> all_keys() {
 }
 
 std::span<const section_info> all_sections() {
-  static constexpr std::array<section_info, 16> sections{{
+  static constexpr std::array<section_info, 17> sections{{
       {"node", "The node itself."},
       {"http", "The HTTP interface."},
       {"xmlrpc", "The XML-RPC interface of pyspider's scheduler."},
@@ -411,6 +417,7 @@ std::span<const section_info> all_sections() {
       {"dispatch", "Handing tasks to consumers."},
       {"jobs", "Jobs: what is made up after downtime, what is kept, what runs at a time."},
       {"events", "What happens, told to those who listen (docs/events.md)."},
+      {"metrics", "Numbers for Prometheus (docs/metrics.md)."},
       {"cluster", "Several nodes as one scheduler."},
       {"auth", "Who may use the interfaces."},
       {"redis", "The bridge to Redis."},

@@ -127,6 +127,10 @@ struct events_settings {
   usec webhook_timeout = std::chrono::seconds{10};
 };
 
+struct metrics_settings {
+  std::uint64_t projects = 50;
+};
+
 struct cluster_settings {
   std::string mode = "single";
   std::string name = "lycosa";
@@ -208,6 +212,7 @@ struct settings {
   dispatch_settings dispatch;
   jobs_settings jobs;
   events_settings events;
+  metrics_settings metrics;
   cluster_settings cluster;
   auth_settings auth;
   redis_settings redis;

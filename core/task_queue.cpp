@@ -163,7 +163,7 @@ std::optional<queue_lease> task_queue::lease(instant now, usec timeout,
   l.handed_out = true;
   s.place = e;
   deadlines_.push(*this, e);
-  return queue_lease{task_key::from_value(s.key), s.lease};
+  return queue_lease{task_key::from_value(s.key), s.lease, wall(s.due)};
 }
 
 lease_verdict task_queue::judge(task_key key, const std::optional<lease_token>& token,

@@ -36,6 +36,7 @@ enum class lease_verdict {
 struct queue_lease {
   task_key key;
   std::uint32_t number = 0;
+  wall_time due{}; ///< since when it could have been handed out
 };
 
 /// One entry as an operator sees it.

@@ -208,10 +208,12 @@ private:
     r.last_event_id = std::string{head["Last-Event-ID"]};
     if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
     deadline_->lift();
-    spdlog::debug("http: {} {} {} bytes", r.method, r.path, r.body->text.size());
+    log_request(r, head["traceparent"]);
 
+    const auto asked = clock::now();
     auto answer = co_await ask(std::move(r));
     if (!answer) co_return false;
+    shared_->meters.at(route_).record(answer->status, clock::now() - asked);
     if (shared_->stopping) keep_ = false;
     auto undelivered = std::move(answer->undelivered);
     if (!co_await write(*answer, is_head)) {
@@ -222,6 +224,15 @@ private:
     undelivered_ = std::move(undelivered);
     linger_ = !keep_;
     co_return keep_;
+  }
+
+  /// With the trace it is part of (W3C Trace Context), if that is one.
+  static void log_request(const request& r, std::string_view trace) {
+    constexpr std::string_view like = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+    const bool good = trace.size() == like.size()
+                      && trace.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+    spdlog::debug("http: {} {} {} bytes{}{}", r.method, r.path, r.body->text.size(),
+                  good ? " traceparent " : "", good ? trace : std::string_view{});
   }
 
   asio::awaitable<bool> refuse_header(error_code ec) {
@@ -236,6 +247,7 @@ private:
 
   /// Answers without having read the request to its end: the connection cannot go on.
   asio::awaitable<bool> refuse(response r) {
+    shared_->meters.at(shared_->meters.no_route()).record(r.status, std::chrono::seconds{0});
     keep_ = false;
     linger_ = co_await write(r, false);
     co_return false;
@@ -334,7 +346,7 @@ private:
     pending_->wake = [weak = this->weak_from_this()] {
       if (auto self = weak.lock()) self->notify();
     };
-    shared_->handle(std::move(r), std::make_shared<pending_exchange>(loop_, pending_));
+    route_ = shared_->handle(std::move(r), std::make_shared<pending_exchange>(loop_, pending_));
     if (shared_->stopping && pending_->cancel && !pending_->ready)
       abandon_wait(std::move(pending_->instead));
     while (!pending_->ready) {
@@ -509,6 +521,7 @@ private:
   bool resting_ = false;               ///< and there is nothing to write
   error_code read_error_;
   std::shared_ptr<pending> pending_;
+  std::size_t route_ = 0;             ///< of the request that is being answered
   std::function<void()> undelivered_; ///< of the last answer, until the client is heard again
 };
 

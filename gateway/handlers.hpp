@@ -54,6 +54,7 @@ void show_readiness(service& s, const request& r, const exchange_ptr& x);
 void show_cluster(service& s, const request& r, const exchange_ptr& x);
 void move_leadership(service& s, const request& r, const exchange_ptr& x);
 void drain_node(service& s, const request& r, const exchange_ptr& x);
+void show_metrics(service& s, const request& r, const exchange_ptr& x);
 void show_dashboard(service& s, const request& r, const exchange_ptr& x);
 void show_asset(service& s, const request& r, const exchange_ptr& x);
 /// A file of the dashboard; asks no node.

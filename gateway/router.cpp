@@ -57,6 +57,7 @@ constexpr std::array routes{
     route_entry{"GET", "/v1/cluster", show_cluster},
     route_entry{"POST", "/v1/cluster/move", move_leadership},
     route_entry{"POST", "/v1/cluster/drain", drain_node},
+    route_entry{"GET", "/metrics", show_metrics},
     route_entry{"GET", "/", show_dashboard},
     route_entry{"GET", "/assets/{}", show_asset},
 };
@@ -85,19 +86,27 @@ std::span<const route_entry> all_routes() {
   return routes;
 }
 
-void route(service& s, request r, const exchange_ptr& x) {
+std::size_t route(service& s, request r, const exchange_ptr& x) {
   std::string allowed;
-  for (const auto& entry : routes) {
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const auto& entry = routes[i];
     if (!matches(entry.pattern, r, r.captured)) continue;
-    if (entry.method == r.method) return entry.run(s, r, x);
+    if (entry.method == r.method) {
+      entry.run(s, r, x);
+      return i;
+    }
     if (!allowed.empty()) allowed += ", ";
     allowed += entry.method;
     if (entry.method == "GET") allowed += ", HEAD";
   }
-  if (allowed.empty()) return answer_now(x, problem(404, "there is nothing at this address"));
+  if (allowed.empty()) {
+    answer_now(x, problem(404, "there is nothing at this address"));
+    return routes.size();
+  }
   auto no = problem(405, "allowed here: " + allowed);
   no.headers.emplace_back("Allow", allowed);
   answer_now(x, std::move(no));
+  return routes.size();
 }
 
 } // namespace lycosa::gateway

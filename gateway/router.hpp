@@ -4,16 +4,24 @@
 #include "gateway/http.hpp"
 #include "gateway/server.hpp"
 
+#include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace lycosa::gateway {
+
+struct shared_state;
 
 /// What handlers work with.
 struct service {
   actors::node& node;
   limits_config limits;
   usec event_keep_alive;
+  std::size_t metrics_projects = 0;
+  std::string version = {};
+  std::weak_ptr<shared_state> front = {}; ///< the server that this is behind
 };
 
 /// Answers now or later through the exchange. Captured parts of the path are in `captured`.
@@ -29,7 +37,8 @@ struct route_entry {
 /// What there is, for tests and documentation.
 [[nodiscard]] std::span<const route_entry> all_routes();
 
-/// Finds the handler and runs it; answers 404, or 405 with what is allowed.
-void route(service& s, request r, const exchange_ptr& x);
+/// Finds the handler and runs it; answers 404, or 405 with what is allowed. Its place in
+/// `all_routes`, or their number if there is none.
+std::size_t route(service& s, request r, const exchange_ptr& x);
 
 } // namespace lycosa::gateway

@@ -35,11 +35,10 @@ struct io_thread {
 
 class tcp_server final : public server {
 public:
-  tcp_server(const server_config& config, std::function<void(request, exchange_ptr)> handle)
-      : shared_(std::make_shared<shared_state>()) {
+  tcp_server(const server_config& config, std::shared_ptr<shared_state> shared)
+      : shared_(std::move(shared)) {
     shared_->config = config;
     shared_->in_flight = std::make_shared<budget>(config.max_in_flight_bytes);
-    shared_->handle = std::move(handle);
     auto count = config.threads != 0 ? config.threads : std::thread::hardware_concurrency() / 2;
     for (unsigned i = 0; i < std::max(count, 1U); ++i)
       threads_.push_back(std::make_unique<io_thread>());
@@ -182,6 +181,7 @@ private:
   }
 
   void turn_away(tcp::socket& socket) {
+    shared_->meters.at(shared_->meters.no_route()).record(503, std::chrono::seconds{0});
     error_code ignored;
     if (!tls_) {
       auto no = problem(503, "too many connections");
@@ -212,8 +212,8 @@ private:
 namespace {
 
 result<std::unique_ptr<server>> start_with(const server_config& config,
-                                           std::function<void(request, exchange_ptr)> handle) {
-  auto made = std::make_unique<tcp_server>(config, std::move(handle));
+                                           std::shared_ptr<shared_state> shared) {
+  auto made = std::make_unique<tcp_server>(config, std::move(shared));
   if (auto ok = made->listen(); !ok) return tl::unexpected<error>(ok.error());
   return made;
 }
@@ -221,17 +221,24 @@ result<std::unique_ptr<server>> start_with(const server_config& config,
 } // namespace
 
 result<std::unique_ptr<server>> server::start(const server_config& config, actors::node& node) {
-  auto where = std::make_shared<service>(service{node, config.limits, config.event_keep_alive});
-  return start_with(
-      config, [where](request r, exchange_ptr x) { route(*where, std::move(r), std::move(x)); });
+  auto shared = std::make_shared<shared_state>(all_routes().size());
+  auto where = std::make_shared<service>(service{node, config.limits, config.event_keep_alive,
+                                                 config.metrics_projects, config.version, shared});
+  shared->handle = [where](request r, const exchange_ptr& x) {
+    return route(*where, std::move(r), x);
+  };
+  return start_with(config, std::move(shared));
 }
 
 result<std::unique_ptr<server>>
 server::start_xmlrpc(const server_config& config, actors::node& node, std::function<void()> quit) {
   auto where = std::make_shared<xmlrpc_service>(node, config.limits, std::move(quit));
-  return start_with(config, [where](request r, const exchange_ptr& x) {
+  auto shared = std::make_shared<shared_state>(std::size_t{1});
+  shared->handle = [where](request r, const exchange_ptr& x) {
     answer_xmlrpc(*where, std::move(r), x);
-  });
+    return std::size_t{0};
+  };
+  return start_with(config, std::move(shared));
 }
 
 result<std::unique_ptr<server>> server::start(const server_config& config, front& front) {

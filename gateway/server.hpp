@@ -43,8 +43,10 @@ struct server_config {
   /// small requests are let in regardless.
   std::size_t max_in_flight_bytes = std::size_t{256} << 20U;
   limits_config limits;
-  std::string tls_cert; ///< PEM file with the chain; empty = plain HTTP
-  std::string tls_key;  ///< PEM file
+  std::size_t metrics_projects = 50; ///< named in /metrics; the others are counted together
+  std::string version;               ///< of the program
+  std::string tls_cert;              ///< PEM file with the chain; empty = plain HTTP
+  std::string tls_key;               ///< PEM file
 };
 
 /// Takes requests from `start` to `stop`. Each connection lives on one of the threads.

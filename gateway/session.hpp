@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gateway/http.hpp"
+#include "gateway/http_meters.hpp"
 #include "gateway/server.hpp"
 
 #include <atomic>
@@ -11,9 +12,12 @@ namespace lycosa::gateway {
 
 /// What the connections of one server share.
 struct shared_state {
+  explicit shared_state(std::size_t routes) : meters(routes) {}
   server_config config;
   std::shared_ptr<budget> in_flight;
-  std::function<void(request, exchange_ptr)> handle; ///< must answer; on the connection's thread
+  /// Must answer; on the connection's thread. Tells which of the meters counts the request.
+  std::function<std::size_t(request, exchange_ptr)> handle;
+  http_meters meters;
   std::atomic<std::size_t> connections{0};
   std::atomic<bool> stopping{false};
 };

@@ -172,6 +172,10 @@ public:
     h.why = ready ? "" : "loading";
     done(h);
   }
+  actors::metrics_view metrics(std::size_t projects) override {
+    asked_metrics = projects;
+    return measured;
+  }
   actors::job_service& jobs() override { return no_jobs; }
   actors::event_hub& events() override { return hub; }
   void stop() override {}
@@ -201,6 +205,8 @@ public:
   std::deque<kept> sent; ///< messages
   std::vector<std::pair<actors::counter_set, counter_kind>> asked_counters;
   std::vector<actors::counter_view> counted;
+  std::size_t asked_metrics = 0; ///< projects that may be named
+  actors::metrics_view measured;
   std::vector<std::string> reports;
   std::map<std::string, actors::stored_result> results;
   actors::event_hub hub{jobs::event_names(), 1000, {8, 1U << 20U}};
