@@ -5,6 +5,7 @@
 #include "gateway/origin.hpp"
 #include "gateway/pending.hpp"
 #include "gateway/response_head.hpp"
+#include "gateway/trace_context.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -208,7 +209,7 @@ private:
     r.last_event_id = std::string{head["Last-Event-ID"]};
     if (auto no = co_await read_body(parser, *r.body)) co_return co_await refuse(std::move(*no));
     deadline_->lift();
-    log_request(r, head["traceparent"]);
+    if (spdlog::should_log(spdlog::level::debug)) log_request(r, head["traceparent"]);
 
     const auto asked = clock::now();
     auto answer = co_await ask(std::move(r));
@@ -226,13 +227,11 @@ private:
     co_return keep_;
   }
 
-  /// With the trace it is part of (W3C Trace Context), if that is one.
-  static void log_request(const request& r, std::string_view trace) {
-    constexpr std::string_view like = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
-    const bool good = trace.size() == like.size()
-                      && trace.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+  /// With the trace it is part of, if it is of one.
+  static void log_request(const request& r, std::string_view traceparent) {
+    const auto trace = trace_id(traceparent);
     spdlog::debug("http: {} {} {} bytes{}{}", r.method, r.path, r.body->text.size(),
-                  good ? " traceparent " : "", good ? trace : std::string_view{});
+                  trace.empty() ? "" : " trace ", trace);
   }
 
   asio::awaitable<bool> refuse_header(error_code ec) {
