@@ -80,6 +80,7 @@ void commit_group::clear() {
 
 void commit_group::commit(wall_time now) {
   result_failures.assign(results.size(), std::nullopt);
+  synced_ = usec{0};
   try {
     auto done = attempt(now, true);
     if (!done && done.error().code == errc::no_space) {
@@ -133,6 +134,7 @@ result<void> commit_group::attempt(wall_time now, bool with_growth) {
     if (auto ok = run(**txn, *e.op); !ok) return ok;
   auto lsn = (*txn)->commit(growth ? storage::commit_class::growth : storage::commit_class::settle);
   if (!lsn) return tl::unexpected(lsn.error());
+  synced_ = store_.last_sync();
   return {};
 }
 

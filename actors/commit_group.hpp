@@ -33,6 +33,9 @@ public:
   /// each operation ends with outcomes or with `failure`.
   void commit(wall_time now);
 
+  /// How long that waited for the disk; zero if nothing was written.
+  [[nodiscard]] usec synced() const { return synced_; }
+
   struct from_submit {
     submit_op_ptr op;
     project_actor from;
@@ -75,6 +78,7 @@ private:
   storage::shard_store& store_;
   retry_policy default_retry_;
   std::size_t size_ = 0;
+  usec synced_{0};
   // reused from batch to batch
   std::vector<storage::task_ref> refs_;
   std::vector<std::optional<task_slot>> slots_;

@@ -16,7 +16,8 @@ constexpr std::array run_bounds{0.01, 0.05, 0.1,   0.5,   1.0,    5.0,
 
 } // namespace
 
-shard_meter::shard_meter() : commit_seconds(commit_bounds), commit_operations(size_bounds) {}
+shard_meter::shard_meter()
+    : commit_seconds(commit_bounds), sync_seconds(commit_bounds), commit_operations(size_bounds) {}
 
 node_meters::node_meters()
     : lateness(late_bounds), job_lateness(late_bounds), job_durations(run_bounds) {}

@@ -264,7 +264,7 @@ private:
   std::shared_ptr<std::atomic<std::uint64_t>> inputs_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<node_meters> meters_ = std::make_shared<node_meters>();
-  project_census census_{meters_};
+  project_census census_;
   std::vector<shard_writer_actor> writers_;
   std::vector<shard_reader_actor> readers_;
   catalog_actor catalog_;
@@ -348,13 +348,15 @@ result<void> local_node::start(const node_config& config) {
 
 metrics_view local_node::metrics(std::size_t projects) {
   metrics_view view;
-  census_.look(projects_->all(), projects, view);
+  const auto total = meters_->counts.look();
+  census_.look(total, projects_->meters(), projects, time_->now().mono, view);
   view.lateness = meters_->lateness.look();
   view.job_lateness = meters_->job_lateness.look();
   view.job_durations = meters_->job_durations.look();
   for (const auto& s : meters_->shards)
-    view.shards.push_back({s->commit_seconds.look(), s->commit_operations.look(),
-                           s->refused.load(std::memory_order_relaxed)});
+    view.shards.push_back({s->commit_seconds.look(), s->sync_seconds.look(),
+                           s->commit_operations.look(), s->refused.load(std::memory_order_relaxed),
+                           s->waiting.load(std::memory_order_relaxed)});
   return view;
 }
 

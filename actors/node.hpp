@@ -245,20 +245,24 @@ struct project_metrics {
   /// Tasks queued (pending), done, retried, failed; refused since the queue was full.
   std::array<std::uint64_t, 5> counts{};
   std::uint64_t ready = 0, delayed = 0, processing = 0, on_disk = 0;
-  std::uint64_t paused = 0; ///< projects that are paused
+  std::uint64_t paused = 0;       ///< projects that are paused
+  std::uint64_t oldest_lease = 0; ///< seconds since a task was handed out that still is
 };
 
 struct commit_metrics {
   histogram_counts seconds;    ///< that a commit took, with its sync
+  histogram_counts syncs;      ///< seconds of these that the disk took
   histogram_counts operations; ///< single changes in one commit
   std::uint64_t refused = 0;   ///< commits of which something could not be written
+  std::uint64_t waiting = 0;   ///< messages that waited when the last commit was over
 };
 
 /// What those who watch a node ask for again and again.
 struct metrics_view {
   std::vector<project_metrics> projects; ///< the last is `other`: those not named, together
   std::uint64_t projects_known = 0;
-  histogram_counts lateness; ///< seconds from when tasks were due until they were handed out
+  histogram_counts lateness; ///< seconds from when tasks were due until they were handed out; those
+                             ///< handed out together count as the latest of them
   histogram_counts job_lateness, job_durations;
   std::vector<commit_metrics> shards;
 };

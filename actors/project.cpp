@@ -20,7 +20,7 @@ constexpr std::size_t due_slice = 16384; ///< delayed tasks moved before other m
 project_state::project_state(project_actor::pointer self, project_environment environment,
                              facts_ptr facts, supervisor_actor parent)
     : self_(self), env_(std::move(environment)), facts_(std::move(facts)),
-      parent_(std::move(parent)), queue_(env_.last_lease->load(std::memory_order_relaxed)),
+      parent_(std::move(parent)), queue_(env_.meter->last_lease.load(std::memory_order_relaxed)),
       orders_(env_.writers.size()), bucket_(facts_->rate, facts_->burst, env_.time->now().mono),
       counts_(env_.writers.size()), retention_(env_.writers.size()), pause_(env_.pause),
       info_(env_.get_info_wait), ticks_(env_.tick_catch_up), drain_(env_.finish_delay) {
@@ -163,9 +163,12 @@ void project_state::settle_down() {
 void project_state::show_states() {
   constexpr auto order = std::memory_order_relaxed;
   auto& m = *env_.meter;
-  m.ready.store(queue_.ready(), order);
-  m.delayed.store(queue_.delayed(), order);
-  m.processing.store(queue_.processing(), order);
+  m.ready.store(static_cast<std::uint32_t>(queue_.ready()), order);
+  m.delayed.store(static_cast<std::uint32_t>(queue_.delayed()), order);
+  m.processing.store(static_cast<std::uint32_t>(queue_.processing()), order);
+  // The lease that runs out first is the oldest, since all run for the same time.
+  const auto deadline = queue_.next_deadline();
+  m.oldest_lease.store(deadline ? lease_moment(*deadline - env_.processing_timeout) : 0, order);
   m.on_disk.store(window_.whole() ? 0 : queued() - queue_.size(), order);
   m.paused.store(facts_->status == project_status::paused || pause_.paused(), order);
 }

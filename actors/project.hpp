@@ -46,13 +46,11 @@ struct project_environment {
   usec finish_delay = std::chrono::seconds{1};  ///< see drain_watch
   /// The bucket begins full. False: empty, since another node may just have given the burst away.
   bool full_bucket = true;
-  /// Last lease number given out; outlives the actor, so that a restarted one goes on from there
-  /// and no two leases of an epoch are alike. Of its own for every project.
-  std::shared_ptr<std::atomic<std::uint32_t>> last_lease;
   /// What the project counted. Touched by its actor alone, and outlives it.
   std::shared_ptr<project_counters> counters;
-  /// What those who watch the node see of it; not null, of its own for every project.
-  std::shared_ptr<project_meter> meter = std::make_shared<project_meter>();
+  /// What those who watch the node see of it, and what a restarted actor goes on from. Of its own
+  /// for every project.
+  std::shared_ptr<project_meter> meter;
   std::shared_ptr<node_meters> meters = std::make_shared<node_meters>();
 };
 

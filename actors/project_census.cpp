@@ -9,12 +9,15 @@ namespace {
 constexpr std::string_view others = "other";
 
 /// Adds what the project holds now; its counts are its reader's.
-void add_states(project_metrics& to, const project_meter& m) {
+void add_states(project_metrics& to, const project_meter& m, mono_time now) {
   to.ready += m.ready.load(std::memory_order_relaxed);
   to.delayed += m.delayed.load(std::memory_order_relaxed);
   to.processing += m.processing.load(std::memory_order_relaxed);
   to.on_disk += m.on_disk.load(std::memory_order_relaxed);
   to.paused += m.paused.load(std::memory_order_relaxed) ? 1 : 0;
+  const auto oldest = m.oldest_lease.load(std::memory_order_relaxed);
+  if (const auto moment = lease_moment(now); oldest > 0 && moment > oldest)
+    to.oldest_lease = std::max<std::uint64_t>(to.oldest_lease, moment - oldest);
 }
 
 } // namespace
@@ -33,22 +36,20 @@ void project_census::name(const seen& s) {
   named_.emplace(s.entry->facts->id, std::move(n));
 }
 
-void project_census::look(const std::vector<registry::entry>& projects, std::size_t limit,
-                          metrics_view& into) {
+void project_census::look(const counts& total, const std::vector<registry::measured>& projects,
+                          std::size_t limit, mono_time now, metrics_view& into) {
   const std::lock_guard lock(mutex_);
-  const auto total = all_->counts.look();
   into.projects_known = projects.size();
 
   std::map<project_id, seen> current; // of those that are named
   std::vector<seen> candidates;
   auto newest = newest_;
   for (const auto& e : projects) {
-    if (!e.meter) continue;
     seen s;
     s.entry = &e;
     s.values = e.meter->counts.look();
     project_metrics states;
-    add_states(states, *e.meter);
+    add_states(states, *e.meter, now);
     s.queued = states.ready + states.delayed + states.processing + states.on_disk;
     s.weight = s.queued;
     for (const auto n : s.values)
@@ -92,7 +93,7 @@ void project_census::look(const std::vector<registry::entry>& projects, std::siz
     const auto& s = current.at(id);
     project_metrics one;
     one.project = n.name;
-    add_states(one, *s.entry->meter);
+    add_states(one, *s.entry->meter, now);
     for (std::size_t k = 0; k < tallies; ++k) {
       n.told[k] = s.values[k];
       one.counts[k] = n.told[k] - n.before[k];
@@ -103,7 +104,7 @@ void project_census::look(const std::vector<registry::entry>& projects, std::siz
   project_metrics rest;
   rest.project = others;
   for (const auto& e : projects)
-    if (e.meter && !named_.contains(e.facts->id)) add_states(rest, *e.meter);
+    if (!named_.contains(e.facts->id)) add_states(rest, *e.meter, now);
   // Counts go on while we look, so that the sum may lag behind its parts for a moment.
   for (std::size_t k = 0; k < tallies; ++k) {
     if (total[k] > told[k]) other_[k] = std::max(other_[k], total[k] - told[k]);

@@ -5,7 +5,6 @@
 #include "actors/registry.hpp"
 
 #include <map>
-#include <memory>
 #include <mutex>
 
 namespace lycosa::actors {
@@ -16,21 +15,23 @@ namespace lycosa::actors {
 /// counted while it was named is not told again when it is not.
 class project_census {
 public:
-  explicit project_census(std::shared_ptr<const node_meters> all) : all_(std::move(all)) {}
+  using counts = std::array<std::uint64_t, tallies>;
 
   /// Fills in the projects of `into`, at most `limit` of them by name: those that have counted and
-  /// queued most. One that is named stays so until another has twice as much.
-  void look(const std::vector<registry::entry>& projects, std::size_t limit, metrics_view& into);
+  /// queued most. One that is named stays so until another has twice as much. `total` is of all
+  /// projects there ever were, looked at before `projects` were: what a younger one counts must not
+  /// be told of the others.
+  void look(const counts& total, const std::vector<registry::measured>& projects, std::size_t limit,
+            mono_time now, metrics_view& into);
 
 private:
-  using counts = std::array<std::uint64_t, tallies>;
   struct named {
     std::string name;
     counts before{}; ///< counted by then; part of what is told of the others
     counts told{};   ///< counted when it was told last
   };
   struct seen {
-    const registry::entry* entry = nullptr;
+    const registry::measured* entry = nullptr;
     counts values{};
     std::uint64_t queued = 0;
     std::uint64_t weight = 0;
@@ -40,7 +41,6 @@ private:
   void forget(std::map<project_id, named>::iterator i);
   void name(const seen& s);
 
-  std::shared_ptr<const node_meters> all_;
   std::mutex mutex_;
   std::map<project_id, named> named_;
   counts gone_{};            ///< told of projects while they were named

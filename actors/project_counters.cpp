@@ -11,8 +11,7 @@ namespace lycosa::actors {
 
 void project_state::counted(const counter_delta& delta, wall_time at) {
   if (delta.pending <= 0 && delta.success <= 0 && delta.retry <= 0 && delta.failed <= 0) return;
-  env_.meters->counts.add(delta);
-  env_.meter->counts.add(delta);
+  tally_up(*env_.meter, env_.meters->counts, delta);
   env_.counters->record(delta, at);
   counters_changed();
 }

@@ -19,14 +19,14 @@ void project_state::hand_out(const grant_ptr& g) {
   g->facts = facts_;
   g->tokens.reserve(n);
   std::vector<load_op_ptr> loads(shards());
-  histogram::batch late(env_.meters->lateness);
+  auto earliest = at.wall;
   for (std::uint32_t i = 0; i < n; ++i) {
     // A better one is on its way from the disk.
     if (blocked(at)) break;
     const auto lease = queue_.lease(at, env_.processing_timeout, consumer);
     if (!lease) break; // cannot be: ready() said there is one
     touch(lease->key);
-    late.add(std::chrono::duration<double>(std::max(at.wall - lease->due, usec{0})).count());
+    earliest = std::min(earliest, lease->due);
     if (lease->key != finished_key_) drain_.selected();
     // The generation is filled in by the shard reader, from the record it hands over.
     g->tokens.push_back({facts_->id, lease->key, lease->number, 0, epoch_of(lease->key)});
@@ -38,9 +38,11 @@ void project_state::hand_out(const grant_ptr& g) {
     }
     load->positions.push_back(i);
   }
-  env_.meters->lateness.add(late);
+  if (!g->tokens.empty())
+    env_.meters->lateness.add(std::chrono::duration<double>(at.wall - earliest).count(),
+                              g->tokens.size());
   if (g->tokens.size() < n) bucket_.give_back(n - g->tokens.size());
-  env_.last_lease->store(queue_.last_lease(), std::memory_order_relaxed);
+  env_.meter->last_lease.store(queue_.last_lease(), std::memory_order_relaxed);
   g->tasks.resize(g->tokens.size());
   for (const auto& m : g->messages)
     g->handed_over.push_back(hand_over(m));

@@ -43,11 +43,8 @@ void project_state::submit(submit_part_ptr part, std::uint32_t from) {
     op.items.push_back({&item.record, item.index, hash, next_arrival(at.wall)});
     incoming_ += 1;
   }
-  if (refused_ > refused_before) {
-    const auto n = static_cast<std::int64_t>(refused_ - refused_before);
-    env_.meters->counts.add(tally::refused, n);
-    env_.meter->counts.add(tally::refused, n);
-  }
+  tally_up(*env_.meter, env_.meters->counts, tally::refused,
+           static_cast<std::int64_t>(refused_ - refused_before));
   if (from > 0) part->open -= 1; // the turn that is over
   post(*part, ops, env_.writers);
   if (until < part->items.size()) {

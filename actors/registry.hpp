@@ -21,14 +21,18 @@ public:
     facts_ptr facts;
     project_actor actor; ///< none while it is being restarted or has been given up
     std::string failed;  ///< why it has been given up; empty = it has not
-    std::shared_ptr<project_meter> meter = {};
+  };
+  /// Apart from the entry, which every request asks for.
+  struct measured {
+    facts_ptr facts;
+    std::shared_ptr<const project_meter> meter;
   };
 
   [[nodiscard]] std::optional<entry> find(std::string_view name) const {
     std::shared_lock lock(mutex_);
     auto i = entries_.find(name);
     if (i == entries_.end()) return std::nullopt;
-    return i->second;
+    return i->second.shown;
   }
 
   [[nodiscard]] std::optional<entry> find(project_id id) const {
@@ -36,7 +40,7 @@ public:
     auto i = names_.find(id);
     if (i == names_.end()) return std::nullopt;
     auto e = entries_.find(i->second);
-    return e == entries_.end() ? std::nullopt : std::optional{e->second};
+    return e == entries_.end() ? std::nullopt : std::optional{e->second.shown};
   }
 
   [[nodiscard]] std::vector<entry> all() const {
@@ -44,21 +48,32 @@ public:
     std::vector<entry> out;
     out.reserve(entries_.size());
     for (const auto& [name, e] : entries_)
-      out.push_back(e);
+      out.push_back(e.shown);
     return out;
   }
 
-  void put(entry e) {
+  [[nodiscard]] std::vector<measured> meters() const {
+    std::shared_lock lock(mutex_);
+    std::vector<measured> out;
+    out.reserve(entries_.size());
+    for (const auto& [name, e] : entries_)
+      out.push_back({e.shown.facts, e.meter});
+    return out;
+  }
+
+  void put(entry e, std::shared_ptr<const project_meter> meter) {
     std::unique_lock lock(mutex_);
     names_[e.facts->id] = e.facts->name;
-    entries_[e.facts->name] = std::move(e);
+    auto& known = entries_[e.facts->name];
+    known.shown = std::move(e);
+    known.meter = std::move(meter);
   }
 
   void erase(std::string_view name) {
     std::unique_lock lock(mutex_);
     auto i = entries_.find(name);
     if (i == entries_.end()) return;
-    names_.erase(i->second.facts->id);
+    names_.erase(i->second.shown.facts->id);
     entries_.erase(i);
   }
 
@@ -69,8 +84,13 @@ public:
   }
 
 private:
+  struct known {
+    entry shown;
+    std::shared_ptr<const project_meter> meter;
+  };
+
   mutable std::shared_mutex mutex_;
-  std::map<std::string, entry, std::less<>> entries_;
+  std::map<std::string, known, std::less<>> entries_;
   std::map<project_id, std::string> names_;
 };
 

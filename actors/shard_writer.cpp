@@ -30,12 +30,9 @@ public:
     if (group_.empty()) return;
     const auto start = std::chrono::steady_clock::now();
     group_.commit(config_.time->now().wall);
-    if (auto* m = config_.meter) {
-      m->commit_seconds.add(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      m->commit_operations.add(static_cast<double>(group_.size()));
-    }
-    complain();
+    const bool refused = complain();
+    if (config_.meter != nullptr)
+      measure(*config_.meter, std::chrono::steady_clock::now() - start, refused);
     for (auto& s : group_.submits)
       self_->send(s.from, done_atom_v, std::move(s.op));
     for (auto& r : group_.reports)
@@ -53,8 +50,18 @@ public:
   }
 
 private:
-  /// Says once that writes are being refused, and once that they are taken again.
-  void complain() {
+  void measure(shard_meter& m, std::chrono::duration<double> took, bool refused) {
+    m.commit_seconds.add(took.count());
+    if (group_.synced() > usec{0})
+      m.sync_seconds.add(std::chrono::duration<double>(group_.synced()).count());
+    m.commit_operations.add(static_cast<double>(group_.size()));
+    if (refused) m.refused.fetch_add(1, std::memory_order_relaxed);
+    m.waiting.store(self_->mailbox().size(), std::memory_order_relaxed);
+  }
+
+  /// Says once that writes are being refused, and once that they are taken again. Whether this time
+  /// some were.
+  bool complain() {
     std::optional<error> failure;
     for (auto& s : group_.submits)
       if (s.op->failure) failure = s.op->failure;
@@ -62,14 +69,13 @@ private:
       if (r.op->failure) failure = r.op->failure;
     if (failure && !failing_)
       log_of("storage")->error("shard {}: writes are refused: {}", config_.shard, failure->text());
-    if (failure && config_.meter != nullptr)
-      config_.meter->refused.fetch_add(1, std::memory_order_relaxed);
     if (failure) failing_ = true;
     // Reports may go on while submits are refused: only a submit that got through ends the alarm.
     if (!failure && failing_ && !group_.submits.empty()) {
       log_of("storage")->info("shard {}: writes are taken again", config_.shard);
       failing_ = false;
     }
+    return failure.has_value();
   }
 
   shard_writer_actor::pointer self_;

@@ -227,8 +227,6 @@ private:
     std::string failed;
     std::shared_ptr<project_counters> counters;
     std::shared_ptr<project_meter> meter = std::make_shared<project_meter>();
-    std::shared_ptr<std::atomic<std::uint32_t>> last_lease =
-        std::make_shared<std::atomic<std::uint32_t>>(0);
   };
   using queued_op = std::variant<change_project_ptr, drop_project_ptr>;
 
@@ -339,7 +337,6 @@ private:
   void spawn(project& p) {
     p.started = config_.environment.time->now().mono;
     auto environment = config_.environment;
-    environment.last_lease = p.last_lease;
     environment.counters = p.counters;
     environment.meter = p.meter;
     p.actor =
@@ -348,7 +345,7 @@ private:
     by_address_[caf::actor_cast<caf::actor_addr>(p.actor)] = p.facts->id;
   }
 
-  void publish(const project& p) { config_.projects->put({p.facts, p.actor, p.failed, p.meter}); }
+  void publish(const project& p) { config_.projects->put({p.facts, p.actor, p.failed}, p.meter); }
 
   void drop(project& p) {
     p.deleting = true;

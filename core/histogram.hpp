@@ -40,9 +40,9 @@ public:
   /// Precondition: at most `most_bounds`, ascending; they outlive this.
   explicit histogram(std::span<const double> bounds) : bounds_(bounds) {}
 
-  void add(double value) {
-    counts_[place_of(bounds_, value)].fetch_add(1, std::memory_order_relaxed);
-    sum_.fetch_add(value, std::memory_order_relaxed);
+  void add(double value, std::uint64_t times = 1) {
+    counts_[place_of(bounds_, value)].fetch_add(times, std::memory_order_relaxed);
+    sum_.fetch_add(value * static_cast<double>(times), std::memory_order_relaxed);
   }
   void add(const batch& values) {
     for (std::size_t i = 0; i <= bounds_.size(); ++i)

@@ -41,10 +41,16 @@ void add_projects(metric_families& all, const actors::metrics_view& v) {
                           "`other`: how many are.");
   for (const auto& p : v.projects)
     paused.add({{"project", p.project}}, p.paused);
+  auto oldest = all.gauge("lycosa_oldest_lease_seconds",
+                          "How long ago the task that has been handed out longest was handed out, "
+                          "or its lease extended; 0 = none is handed out.");
+  for (const auto& p : v.projects)
+    oldest.add({{"project", p.project}}, p.oldest_lease);
   all.gauge("lycosa_projects", "Projects there are.").add({}, v.projects_known);
   auto late = all.histogram("lycosa_task_lateness_seconds",
                             "Time from when a task was due until it was handed out: what waits for "
-                            "its project's rate or for a consumer is late too.");
+                            "its project's rate or for a consumer is late too. Tasks handed out "
+                            "together count as the latest of them.");
   if (!v.lateness.buckets.empty()) late.add({}, v.lateness);
 }
 
@@ -65,6 +71,10 @@ void add_shards(metric_families& all, const metrics_input& in) {
                                "Time a shard took to write and sync one commit.");
   for (std::size_t i = 0; i < commits.size(); ++i)
     seconds.add({{"shard", std::to_string(i)}}, commits[i].seconds);
+  auto syncs = all.histogram("lycosa_commit_sync_seconds",
+                             "Of that, time until the disk had taken and synced everything.");
+  for (std::size_t i = 0; i < commits.size(); ++i)
+    syncs.add({{"shard", std::to_string(i)}}, commits[i].syncs);
   auto sizes = all.histogram("lycosa_commit_operations", "Single changes in one commit.");
   for (std::size_t i = 0; i < commits.size(); ++i)
     sizes.add({{"shard", std::to_string(i)}}, commits[i].operations);
@@ -72,6 +82,11 @@ void add_shards(metric_families& all, const metrics_input& in) {
                              "Commits of which something could not be written.");
   for (std::size_t i = 0; i < commits.size(); ++i)
     refused.add({{"shard", std::to_string(i)}}, commits[i].refused);
+  auto waiting = all.gauge("lycosa_shard_mailbox_messages",
+                           "Messages, of any number of tasks each, that waited for the shard's "
+                           "writer when its last commit was over.");
+  for (std::size_t i = 0; i < commits.size(); ++i)
+    waiting.add({{"shard", std::to_string(i)}}, commits[i].waiting);
 
   const auto shards = in.health ? in.health->shards : std::vector<actors::shard_view>{};
   const auto each = [&](std::string name, std::string help, auto value) {
@@ -166,6 +181,13 @@ void add_http(metric_families& all, const shared_state* front) {
       .add({}, std::uint64_t{front != nullptr ? front->config.max_in_flight_bytes : 0});
 }
 
+void add_answers(metric_families& all, const metrics_input& in) {
+  auto took = all.gauge("lycosa_answer_seconds",
+                        "Time a part took to answer for this scrape, behind what waited for it.");
+  if (in.shards_took) took.add({{"part", "shards"}}, in.shards_took->count());
+  if (in.jobs_took) took.add({{"part", "jobs"}}, in.jobs_took->count());
+}
+
 void add_process(metric_families& all, const metrics_input& in) {
   const auto& p = in.process;
   all.gauge("lycosa_build_info", "Always 1; the version is a label.")
@@ -192,6 +214,7 @@ std::string metrics_text(const metrics_input& in) {
   add_shards(all, in);
   add_jobs(all, in);
   add_http(all, in.front);
+  add_answers(all, in);
   add_process(all, in);
   return all.text();
 }

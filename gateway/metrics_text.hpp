@@ -3,6 +3,7 @@
 #include "actors/node.hpp"
 #include "gateway/process_stats.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,8 @@ struct metrics_input {
   std::optional<actors::health_view> health; ///< none = the node could not say
   std::optional<actors::job_statistics> jobs;
   process_stats process;
+  /// How long the parts took to say that; none = they did not.
+  std::optional<std::chrono::duration<double>> shards_took, jobs_took;
   std::string version;
   const shared_state* front = nullptr; ///< of the HTTP server; null = it has ended
 };

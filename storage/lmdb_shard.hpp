@@ -77,6 +77,7 @@ public:
                                                        std::size_t limit) override;
   result<shard_stats> stats() override;
   bool release_reserve() override { return disk_ && disk_->release(); }
+  [[nodiscard]] usec last_sync() const override { return last_sync_; }
   [[nodiscard]] std::uint64_t epoch() const override { return id_.epoch; }
 
   [[nodiscard]] lmdb::env& env() const { return *env_; }
@@ -144,6 +145,7 @@ private:
   order_rows orders_;
   task_encoder encoder_;
   std::vector<mutation> mutations_;
+  usec last_sync_{0};
 
   // Changed by the writer alone, after each commit; other threads look under the lock.
   index_buffer waiting_;

@@ -3,6 +3,7 @@
 #include "storage/keys.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <mutex>
 
@@ -372,6 +373,7 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
     store_.writing_ = false;
     return std::exchange(txn_, nullptr);
   };
+  store_.last_sync_ = usec{0};
   if (mutations_.empty() && !changed_) {
     mdb_txn_abort(end());
     return state_.lsn;
@@ -387,9 +389,12 @@ result<std::uint64_t> lmdb_txn::commit(commit_class kind) {
   if (int rc = write_state(); rc != 0) return failure(rc);
   if (const auto* changes = store_.env_->changes()) new_bytes_ += changes->size(); // a log of them
   if (auto ok = check_space(kind); !ok) return tl::unexpected(ok.error());
+  const auto asked = std::chrono::steady_clock::now();
   const auto rc = store_.env_->commit(end());
   if (!rc) return failure(rc.error());
   if (*rc != 0) return failure(*rc);
+  store_.last_sync_ =
+      std::chrono::duration_cast<usec>(std::chrono::steady_clock::now() - asked) + usec{1};
   store_.state_ = state_;
   store_.last_lsn_ = state_.lsn;
   if (orders_) store_.orders_ = std::move(*orders_);

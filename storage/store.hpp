@@ -190,6 +190,10 @@ public:
   /// by itself when there is room again.
   virtual bool release_reserve() { return false; }
 
+  /// How long the last commit waited for the disk: for its pages to be written and synced. Zero if
+  /// nothing had to be. Of the writer's thread.
+  [[nodiscard]] virtual usec last_sync() const { return usec{0}; }
+
   /// +1 with every opening of the data directory; part of every lease token.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
 };

@@ -65,6 +65,7 @@ public:
     reserves_released += 1;
     return std::exchange(full_for_settle, false);
   }
+  [[nodiscard]] usec last_sync() const override { return 5ms; }
   [[nodiscard]] std::uint64_t epoch() const override { return inner_->epoch(); }
 
 private:

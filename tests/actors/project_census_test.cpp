@@ -16,22 +16,22 @@ struct census : testing::Test {
     facts->name = name;
     auto& e = entries.emplace_back();
     e.facts = facts;
-    e.meter = std::make_shared<project_meter>();
-    count(*e.meter, n);
-    return *e.meter;
+    const auto meter = std::make_shared<project_meter>();
+    e.meter = meter;
+    count(*meter, n);
+    return *meter;
   }
   void count(project_meter& m, std::int64_t n) {
-    all->counts.add(tally::success, n);
-    m.counts.add(tally::success, n);
+    tally_up(m, all, tally::success, n);
     counted += static_cast<std::uint64_t>(n);
   }
   void remove(const std::string& name) {
-    std::erase_if(entries, [&](const registry::entry& e) { return e.facts->name == name; });
+    std::erase_if(entries, [&](const registry::measured& e) { return e.facts->name == name; });
   }
   /// Tasks done by project.
   std::map<std::string, std::uint64_t> look(std::size_t limit) {
     view = {};
-    looked.look(entries, limit, view);
+    looked.look(all.look(), entries, limit, now, view);
     std::map<std::string, std::uint64_t> out;
     for (const auto& p : view.projects)
       EXPECT_TRUE(out.emplace(p.project, p.counts[1]).second) << p.project;
@@ -46,9 +46,10 @@ struct census : testing::Test {
 
   std::uint32_t last_id = 0;
   std::uint64_t counted = 0;
-  std::shared_ptr<node_meters> all = std::make_shared<node_meters>();
-  std::vector<registry::entry> entries;
-  project_census looked{all};
+  tally_counts all;
+  std::vector<registry::measured> entries;
+  mono_time now{std::chrono::hours{5}};
+  project_census looked;
   metrics_view view;
 };
 
@@ -136,6 +137,19 @@ TEST_F(census, a_project_called_other_is_one_of_them) {
   make("a", 1);
   EXPECT_EQ(look(5), (names{{"a", 1}, {"other", 10}}));
   EXPECT_EQ(view.projects.back().ready, 4u);
+}
+
+TEST_F(census, tells_the_age_of_the_oldest_lease) {
+  make("a", 5).oldest_lease = lease_moment(now - std::chrono::seconds{90});
+  make("b").oldest_lease = lease_moment(now - std::chrono::seconds{20});
+  make("c").oldest_lease = lease_moment(now - std::chrono::seconds{40});
+  make("d").oldest_lease = lease_moment(now + std::chrono::seconds{40}); // was extended
+  look(1);
+  EXPECT_EQ(view.projects.front().oldest_lease, 90u);
+  EXPECT_EQ(view.projects.back().oldest_lease, 40u);
+  now += std::chrono::seconds{5};
+  look(1);
+  EXPECT_EQ(view.projects.front().oldest_lease, 95u);
 }
 
 TEST_F(census, may_name_none) {

@@ -34,6 +34,13 @@ TEST(histogram, takes_a_batch_as_its_values) {
   EXPECT_DOUBLE_EQ(h.look().sum, 18.5);
 }
 
+TEST(histogram, counts_a_value_as_often_as_it_is_told) {
+  histogram h(bounds);
+  h.add(1.5, 100);
+  EXPECT_THAT(h.look().buckets, ElementsAre(0, 100, 0, 0));
+  EXPECT_DOUBLE_EQ(h.look().sum, 150);
+}
+
 TEST(histogram, loses_nothing_of_several_threads) {
   histogram h(bounds);
   const auto work = [&h] {

@@ -13,8 +13,8 @@
 
 namespace lycosa::gateway {
 
-/// Prometheus' text format 0.0.4, read by the letter, as `promtool check metrics` does: whatever is
-/// out of the ordinary is in `errors`.
+/// Prometheus' text format 0.0.4, read by the letter and with the rules for names that `promtool
+/// check metrics` has: whatever is out of the ordinary is in `errors`.
 class exposition {
 public:
   using labels = std::map<std::string, std::string>;
@@ -31,9 +31,13 @@ public:
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
       read_line();
     }
+    for (const auto& [name, f] : families)
+      check(name, f);
     for (const auto& [name, parts] : histograms_)
-      for (const auto& [series, h] : parts)
+      for (const auto& [series, h] : parts) {
         check(name, h);
+        if (!same_bounds(h, parts.begin()->second)) complain("buckets differ between series");
+      }
   }
 
   [[nodiscard]] std::optional<double> value(const std::string& name, const labels& of = {}) const {
@@ -83,6 +87,8 @@ private:
     if (!is_name(name, true)) return complain("not a name");
     auto& f = families[name];
     if (!f.samples.empty() || histograms_.contains(name)) complain("behind its samples");
+    if (name != current_ && !(f.help.empty() && f.type.empty())) complain("a family in two places");
+    if (text.empty() || text.find('\\') != std::string::npos) complain("text");
     auto& slot = help ? f.help : f.type;
     if (!slot.empty()) complain("twice");
     if (!help && text != "counter" && text != "gauge" && text != "histogram") complain("type");
@@ -103,7 +109,7 @@ private:
         const auto equals = line_.find("=\"", at);
         if (equals == std::string_view::npos) return complain("label");
         const std::string key{line_.substr(at, equals - at)};
-        if (!is_name(key, false)) complain("label's name");
+        if (!is_name(key, false) || key.starts_with("__")) complain("label's name");
         std::string text;
         at = equals + 2;
         while (at < line_.size() && line_[at] != '"') {
@@ -122,8 +128,12 @@ private:
         }
         ++at;
         if (!of.emplace(key, text).second) complain("a label twice");
-        if (at < line_.size() && line_[at] == ',') ++at;
+        if (at < line_.size() && line_[at] == ',')
+          ++at;
+        else if (at >= line_.size() || line_[at] != '}')
+          return complain("no comma between labels");
       }
+      if (of.empty()) complain("braces around nothing");
       ++at;
     }
     if (at >= line_.size() || line_[at] != ' ') return complain("no value");
@@ -132,6 +142,7 @@ private:
     const double v = number == "+Inf" ? std::numeric_limits<double>::infinity()
                                       : std::strtod(number.c_str(), &end);
     if (end != nullptr && (*end != 0 || number.empty())) complain("not a number");
+    if (std::isnan(v)) complain("not a number");
     if (!seen_.emplace(name, of).second) complain("the same series twice");
     take(name, std::move(of), v);
   }
@@ -164,17 +175,49 @@ private:
     if (name != current_) complain("not behind its family's TYPE");
     if (f->second.type == "histogram") complain("a histogram has only buckets, sum and count");
     if (f->second.type == "counter" && !(v >= 0)) complain("a counter below 0");
+    if (of.contains("le") || of.contains("quantile")) complain("a label that has a meaning");
     f->second.samples.emplace_back(std::move(of), v);
+  }
+
+  static bool same_bounds(const histogram& a, const histogram& b) {
+    if (a.buckets.size() != b.buckets.size()) return false;
+    for (std::size_t i = 0; i < a.buckets.size(); ++i)
+      if (a.buckets[i].first != b.buckets[i].first) return false;
+    return true;
+  }
+
+  /// Names say the unit, a base unit, and what belongs to one type is used for no other.
+  void check(const std::string& name, const family& f) {
+    line_ = name;
+    if (f.help.empty() || f.type.empty()) complain("no HELP or no TYPE");
+    if (f.type != "counter" && name.ends_with("_total")) complain("only a counter is a _total");
+    for (const std::string end : {"_bucket", "_sum", "_count", "_info_total"})
+      if (name.ends_with(end)) complain("an ending that is reserved");
+    for (const std::string unit :
+         {"_milliseconds", "_ms", "_microseconds", "_us", "_minutes", "_kilobytes", "_kb",
+          "_megabytes", "_mb", "_percent", "_gauge", "_counter", "_histogram"})
+      if (name.ends_with(unit) || name.find(unit + "_") != std::string::npos)
+        complain("not a base unit, or the type in the name");
+    std::set<std::string> keys;
+    for (const auto& [of, v] : f.samples) {
+      std::set<std::string> have;
+      for (const auto& [key, text] : of)
+        have.insert(key);
+      if (keys.empty()) keys = have;
+      if (keys != have) complain("series with different labels");
+    }
   }
 
   void check(const std::string& name, const histogram& h) {
     line_ = name;
+    if (h.buckets.empty() || (h.sum && std::isinf(*h.sum))) complain("buckets or sum");
     if (!h.sum || !h.count) complain("a histogram without sum or count");
     double bound = -std::numeric_limits<double>::infinity();
     double count = 0;
     for (const auto& [le, n] : h.buckets) {
       if (le <= bound) complain("buckets are not in order");
       if (n < count) complain("buckets are not cumulative");
+      if (n != std::floor(n)) complain("a bucket counts whole");
       bound = le;
       count = n;
     }

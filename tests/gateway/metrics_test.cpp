@@ -70,11 +70,12 @@ struct metrics_page : testing::Test {
     m.projects[0].project = "news";
     m.projects[0].counts = {5, 4, 3, 2, 1};
     m.projects[0].ready = 8;
+    m.projects[0].oldest_lease = 50;
     m.projects[1].project = "other";
     m.projects_known = 9;
     m.lateness = {bounds, {2, 1, 4}, 12.5};
     m.job_lateness = m.job_durations = m.lateness;
-    m.shards.resize(2, {m.lateness, m.lateness, 3});
+    m.shards.resize(2, {m.lateness, m.lateness, m.lateness, 3, 6});
   }
   http_answer call(std::string_view method, std::string_view target, std::string_view body = {}) {
     return http_client(front->port()).call(method, target, body);
@@ -104,10 +105,14 @@ TEST_F(metrics_page, tells_what_the_node_has_counted) {
   EXPECT_EQ(events("failed"), 2);
   EXPECT_EQ(e.value("lycosa_tasks_refused_total", {{"project", "news"}}), 1);
   EXPECT_EQ(e.value("lycosa_tasks", {{"project", "news"}, {"state", "ready"}}), 8);
+  EXPECT_EQ(e.value("lycosa_oldest_lease_seconds", {{"project", "news"}}), 50);
   EXPECT_EQ(e.value("lycosa_projects"), 9);
   EXPECT_EQ(e.value("lycosa_task_lateness_seconds"), 7);
   EXPECT_EQ(e.value("lycosa_commit_duration_seconds", {{"shard", "1"}}), 7);
+  EXPECT_EQ(e.value("lycosa_commit_sync_seconds", {{"shard", "1"}}), 7);
   EXPECT_EQ(e.value("lycosa_commits_refused_total", {{"shard", "0"}}), 3);
+  EXPECT_EQ(e.value("lycosa_shard_mailbox_messages", {{"shard", "0"}}), 6);
+  EXPECT_GE(e.value("lycosa_answer_seconds", {{"part", "shards"}}).value_or(-1), 0);
   EXPECT_EQ(e.value("lycosa_ready"), 1);
   EXPECT_EQ(e.value("lycosa_build_info", {{"version", "1.2\"3\\"}}), 1);
   EXPECT_GT(e.value("process_resident_memory_bytes").value_or(0), 0);
@@ -222,12 +227,40 @@ TEST(exposition_checker, finds_what_is_wrong) {
   EXPECT_THAT(exposition(head + "a_total 1\n").errors, IsEmpty());
   const std::string histogram = "# HELP h x\n# TYPE h histogram\n";
   for (const auto& wrong :
-       {head + "a_total 1\na_total 1\n", head + "a_total 1", head + head, head + "a_total x\n",
-        head + "a_total{l=\"\\x\"} 1\n", std::string{"b 1\n"}, head + "a_total -1\n",
+       {head + "a_total 1\na_total 1\n",
+        head + "a_total 1",
+        head + head,
+        head + "a_total x\n",
+        head + "a_total{l=\"\\x\"} 1\n",
+        std::string{"b 1\n"},
+        head + "a_total -1\n",
         std::string{"# HELP a x\n# TYPE a counter\na 1\n"},
         histogram + "h_bucket{le=\"1\"} 1\nh_sum 1\nh_count 1\n",
         histogram + "h_bucket{le=\"1\"} 2\nh_bucket{le=\"+Inf\"} 1\nh_sum 1\nh_count 1\n",
-        histogram + "h_bucket{le=\"+Inf\"} 2\nh_sum 1\nh_count 1\n"})
+        histogram + "h_bucket{le=\"+Inf\"} 2\nh_sum 1\nh_count 1\n",
+        histogram + "h_bucket{le=\"+Inf\"} 1.5\nh_sum 1\nh_count 1.5\n",
+        histogram + "h_bucket{le=\"2\"} 1\nh_bucket{le=\"1\"} 1\nh_bucket{le=\"+Inf\"} 1\n"
+            + "h_sum 1\nh_count 1\n",
+        histogram + "h_bucket{le=\"+Inf\"} 1\nh_count 1\n",
+        histogram + "h 1\n",
+        histogram + "h_bucket{a=\"1\",le=\"1\"} 1\nh_bucket{a=\"1\",le=\"+Inf\"} 1\n"
+            + "h_sum{a=\"1\"} 1\nh_count{a=\"1\"} 1\nh_bucket{a=\"2\",le=\"+Inf\"} 1\n"
+            + "h_sum{a=\"2\"} 1\nh_count{a=\"2\"} 1\n",
+        head + "a_total{l=\"1\"} 1\na_total{m=\"1\"} 1\n",
+        head + "a_total{} 1\n",
+        head + "a_total{l=\"1\"m=\"1\"} 1\n",
+        head + "a_total{__l=\"1\"} 1\n",
+        head + "a_total{l=\"1\",l=\"1\"} 1\n",
+        head + "a_total{0=\"1\"} 1\n",
+        head + "a_total NaN\n",
+        head + "\na_total 1\n",
+        head + "a_total 1\n" + head,
+        head + histogram + "a_total 1\n",
+        std::string{"# TYPE a gauge\na 1\n"},
+        std::string{"# HELP a x\n# TYPE a gauge\n# TYPE a gauge\na 1\n"},
+        std::string{"# HELP a_total x\n# TYPE a_total gauge\na_total 1\n"},
+        std::string{"# HELP a_ms x\n# TYPE a_ms gauge\na_ms 1\n"},
+        std::string{"# HELP a-b x\n# TYPE a-b gauge\na-b 1\n"}})
     EXPECT_FALSE(exposition(wrong).errors.empty()) << wrong;
 }
 

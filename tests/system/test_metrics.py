@@ -44,6 +44,8 @@ class Metrics(NodeTest):
         queued = scrape(self.node)
         self.assertEqual(value(queued, "lycosa_tasks", project=p, state="ready"), 3)
         for leased in self.drain(p, 3):
+            self.assertIsNotNone(value(scrape(self.node), "lycosa_oldest_lease_seconds",
+                                       project=p))
             self.finish(leased, ok=leased["taskid"] == "a")
         after = scrape(self.node)
 
@@ -58,6 +60,10 @@ class Metrics(NodeTest):
                          - value(before, "lycosa_task_lateness_seconds_count"), 3)
         self.assertGreater(total(after, "lycosa_commit_duration_seconds_count"),
                            total(before, "lycosa_commit_duration_seconds_count"))
+        self.assertGreater(total(after, "lycosa_commit_sync_seconds_count"),
+                           total(before, "lycosa_commit_sync_seconds_count"))
+        for part in ("shards", "jobs"):
+            self.assertGreater(value(after, "lycosa_answer_seconds", part=part), 0)
         # Three submitted and three reported are six changes at least.
         self.assertGreaterEqual(total(after, "lycosa_commit_operations_sum")
                                 - total(before, "lycosa_commit_operations_sum"), 6)
@@ -124,8 +130,12 @@ class Traces(NodeTest):
             urllib.request.urlopen(urllib.request.Request(
                 f"{self.node.url}/v1/size", headers={"traceparent": said}), timeout=20).close()
         self.client.call("GET", "/v1/counters/5m")
-        log = until(lambda: "/v1/counters/5m" in self.node.log.read_text() and self.node.log.read_text(),
-                    "the last request in the log")
+
+        def logged():
+            text = self.node.log.read_text()
+            return text if "/v1/counters/5m" in text else None
+
+        log = until(logged, "the last request in the log")
         self.assertEqual(log.count(f" trace {trace[3:35]}"), 1)
         self.assertNotIn("but a header", log)
 
