@@ -261,6 +261,17 @@ TEST_F(CommitGroup, TheReserveIsGivenUpForReports) {
   EXPECT_FALSE(settle->failure);
 }
 
+TEST_F(CommitGroup, TellsHowLongTheDiskTookIfItWasWrittenTo) {
+  group.add(submit({"a"}), {});
+  group.commit(now);
+  EXPECT_EQ(group.synced(), 5ms);
+  group.clear();
+  store.broken = true;
+  group.add(submit({"b"}), {});
+  group.commit(now);
+  EXPECT_EQ(group.synced(), 0s);
+}
+
 TEST_F(CommitGroup, AnInputOutputErrorFailsEverythingAndChangesNothing) {
   const auto key = stored("a");
   store.broken = true;

@@ -82,6 +82,16 @@ TEST(data_directory, what_was_committed_is_there_after_reopening_under_the_next_
   EXPECT_EQ(must(dir->catalog->projects()).size(), 1u);
 }
 
+TEST(data_directory, a_commit_tells_how_long_the_disk_took_if_it_was_needed) {
+  const scratch_dir dir;
+  auto data = must(open_data_dir(options_for(dir.path())));
+  auto& shard = *data->shards[0];
+  must(insert_big(shard, "a", "{}"));
+  EXPECT_GT(shard.last_sync(), usec{0});
+  must(must(shard.begin())->commit(commit_class::settle));
+  EXPECT_EQ(shard.last_sync(), usec{0});
+}
+
 TEST(data_directory, zero_shards_means_what_is_there) {
   scratch_dir tmp;
   fill(options_for(tmp.path(), 2), 1);
