@@ -349,7 +349,7 @@ result<void> local_node::start(const node_config& config) {
 metrics_view local_node::metrics(std::size_t projects) {
   metrics_view view;
   const auto total = meters_->counts.look();
-  census_.look(total, projects_->meters(), projects, time_->now().mono, view);
+  census_.look(total, *projects_, projects, time_->now().mono, view);
   view.lateness = meters_->lateness.look();
   view.job_lateness = meters_->job_lateness.look();
   view.job_durations = meters_->job_durations.look();

@@ -8,21 +8,45 @@ namespace {
 
 constexpr std::string_view others = "other";
 
-/// Adds what the project holds now; its counts are its reader's.
-void add_states(project_metrics& to, const project_meter& m, mono_time now) {
-  to.ready += m.ready.load(std::memory_order_relaxed);
-  to.delayed += m.delayed.load(std::memory_order_relaxed);
-  to.processing += m.processing.load(std::memory_order_relaxed);
-  to.on_disk += m.on_disk.load(std::memory_order_relaxed);
-  to.paused += m.paused.load(std::memory_order_relaxed) ? 1 : 0;
-  const auto oldest = m.oldest_lease.load(std::memory_order_relaxed);
-  if (const auto moment = lease_moment(now); oldest > 0 && moment > oldest)
-    to.oldest_lease = std::max<std::uint64_t>(to.oldest_lease, moment - oldest);
+project_metrics read(const project_meter& m, std::uint32_t now) {
+  constexpr auto order = std::memory_order_relaxed;
+  project_metrics p;
+  p.counts = m.counts.look();
+  p.ready = m.ready.load(order);
+  p.delayed = m.delayed.load(order);
+  p.processing = m.processing.load(order);
+  p.on_disk = m.on_disk.load(order);
+  p.paused = m.paused.load(order) ? 1 : 0;
+  if (const auto oldest = m.oldest_lease.load(order); oldest > 0 && now > oldest)
+    p.oldest_lease = now - oldest;
+  return p;
+}
+
+std::uint64_t weigh(const project_metrics& p) {
+  auto n = p.ready + p.delayed + p.processing + p.on_disk;
+  for (const auto c : p.counts)
+    n += c;
+  return n;
 }
 
 } // namespace
 
-void project_census::forget(std::map<project_id, named>::iterator i) {
+bool project_census::weighs_more(const seen& a, const seen& b) {
+  return a.weight != b.weight ? a.weight > b.weight : a.id < b.id;
+}
+
+/// What they hold now; what they have counted is not added up, since that is the total's.
+void project_census::add_states(project_metrics& to, const project_metrics& from) {
+  to.ready += from.ready;
+  to.delayed += from.delayed;
+  to.processing += from.processing;
+  to.on_disk += from.on_disk;
+  to.paused += from.paused;
+  to.oldest_lease = std::max(to.oldest_lease, from.oldest_lease);
+}
+
+void project_census::forget(project_id id) {
+  const auto i = named_.find(id);
   for (std::size_t k = 0; k < tallies; ++k)
     gone_[k] += i->second.told[k] - i->second.before[k];
   named_.erase(i);
@@ -30,81 +54,82 @@ void project_census::forget(std::map<project_id, named>::iterator i) {
 
 void project_census::name(const seen& s) {
   named n;
-  n.name = s.entry->facts->name;
-  if (!s.is_new) n.before = s.values;
+  if (!s.is_new) n.before = s.now.counts;
   n.told = n.before;
-  named_.emplace(s.entry->facts->id, std::move(n));
+  named_.emplace(s.id, n);
 }
 
-void project_census::look(const counts& total, const std::vector<registry::measured>& projects,
-                          std::size_t limit, mono_time now, metrics_view& into) {
-  const std::lock_guard lock(mutex_);
-  into.projects_known = projects.size();
-
-  std::map<project_id, seen> current; // of those that are named
-  std::vector<seen> candidates;
-  auto newest = newest_;
-  for (const auto& e : projects) {
-    seen s;
-    s.entry = &e;
-    s.values = e.meter->counts.look();
-    project_metrics states;
-    add_states(states, *e.meter, now);
-    s.queued = states.ready + states.delayed + states.processing + states.on_disk;
-    s.weight = s.queued;
-    for (const auto n : s.values)
-      s.weight += n;
-    const auto id = e.facts->id;
-    s.is_new = static_cast<std::uint32_t>(id) > newest_;
-    newest = std::max(newest, static_cast<std::uint32_t>(id));
-    if (named_.contains(id)) {
-      current.emplace(id, s);
-    } else if (e.facts->name != others) { // whose name says what it is counted under
-      candidates.push_back(s);
-    }
-  }
-  newest_ = newest;
-  for (auto n = named_.begin(); n != named_.end();)
-    if (const auto i = n++; !current.contains(i->first)) forget(i);
-
-  const auto top = std::min(candidates.size(), limit);
-  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(top),
-                    candidates.end(), [](const seen& a, const seen& b) {
-                      if (a.weight != b.weight) return a.weight > b.weight;
-                      return a.entry->facts->id < b.entry->facts->id;
-                    });
-  for (std::size_t i = 0; i < top; ++i) {
-    const auto& best = candidates[i];
+/// Names candidates where there is room, or where they weigh twice as much as the least of those
+/// that are named; the others are added to `rest`.
+void project_census::choose(std::vector<seen> candidates, std::size_t limit, seen_by_id& current,
+                            project_metrics& rest) {
+  std::sort(candidates.begin(), candidates.end(), weighs_more);
+  for (auto& best : candidates) {
     if (named_.size() >= limit) {
-      const auto least =
-          std::min_element(current.begin(), current.end(), [](const auto& a, const auto& b) {
-            return a.second.weight < b.second.weight;
-          });
-      if (least == current.end() || best.weight <= 2 * least->second.weight) break;
-      forget(named_.find(least->first));
+      const auto least = std::min_element(current.begin(), current.end(), [](auto& a, auto& b) {
+        return a.second.weight < b.second.weight;
+      });
+      if (least == current.end() || best.weight <= 2 * least->second.weight) {
+        add_states(rest, best.now);
+        continue;
+      }
+      add_states(rest, least->second.now);
+      forget(least->first);
       current.erase(least);
     }
     name(best);
-    current.emplace(best.entry->facts->id, best);
+    current.emplace(best.id, std::move(best));
   }
+}
 
-  auto told = gone_;
-  for (auto& [id, n] : named_) {
-    const auto& s = current.at(id);
-    project_metrics one;
-    one.project = n.name;
-    add_states(one, *s.entry->meter, now);
-    for (std::size_t k = 0; k < tallies; ++k) {
-      n.told[k] = s.values[k];
-      one.counts[k] = n.told[k] - n.before[k];
-      told[k] += one.counts[k];
-    }
-    into.projects.push_back(std::move(one));
-  }
+void project_census::look(const counts& total, const registry& projects, std::size_t limit,
+                          mono_time now, metrics_view& into) {
+  const std::lock_guard lock(mutex_);
+  const auto moment = lease_moment(now);
+  seen_by_id current; // of those that are named
   project_metrics rest;
   rest.project = others;
-  for (const auto& e : projects)
-    if (!named_.contains(e.facts->id)) add_states(rest, *e.meter, now);
+  std::vector<seen> heaviest; // of those that are not, at most `limit`: a heap, the lightest first
+  auto newest = newest_;
+  into.projects_known = 0;
+  projects.each_meter([&](project_id id, std::string_view name, const project_meter& m) {
+    into.projects_known += 1;
+    const auto number = static_cast<std::uint32_t>(id);
+    newest = std::max(newest, number);
+    seen s{id, read(m, moment), 0, number > newest_};
+    s.weight = weigh(s.now);
+    if (named_.contains(id)) {
+      s.now.project = name;
+      current.emplace(id, std::move(s));
+      return;
+    }
+    // The name of the others says what it is counted under.
+    if (name == others || limit == 0) return add_states(rest, s.now);
+    if (heaviest.size() == limit) {
+      if (!weighs_more(s, heaviest.front())) return add_states(rest, s.now);
+      std::pop_heap(heaviest.begin(), heaviest.end(), weighs_more);
+      add_states(rest, heaviest.back().now);
+      heaviest.pop_back();
+    }
+    s.now.project = name;
+    heaviest.push_back(std::move(s));
+    std::push_heap(heaviest.begin(), heaviest.end(), weighs_more);
+  });
+  newest_ = newest;
+  for (auto n = named_.begin(); n != named_.end();)
+    if (const auto id = (n++)->first; !current.contains(id)) forget(id);
+  choose(std::move(heaviest), limit, current, rest);
+
+  auto told = gone_;
+  for (auto& [id, s] : current) {
+    auto& n = named_.at(id);
+    n.told = s.now.counts;
+    for (std::size_t k = 0; k < tallies; ++k) {
+      s.now.counts[k] -= n.before[k];
+      told[k] += s.now.counts[k];
+    }
+    into.projects.push_back(std::move(s.now));
+  }
   // Counts go on while we look, so that the sum may lag behind its parts for a moment.
   for (std::size_t k = 0; k < tallies; ++k) {
     if (total[k] > told[k]) other_[k] = std::max(other_[k], total[k] - told[k]);

@@ -12,9 +12,12 @@ using ::testing::ElementsAre;
 class Meters : public node_fixture {
 protected:
   const project_meter& of(const std::string& name) const {
-    for (const auto& m : projects->meters())
-      if (m.facts->name == name) return *m.meter;
-    throw std::runtime_error("no meter of " + name);
+    const project_meter* found = nullptr;
+    projects->each_meter([&](project_id, std::string_view known, const project_meter& m) {
+      if (known == name) found = &m;
+    });
+    if (found == nullptr) throw std::runtime_error("no meter of " + name);
+    return *found;
   }
   const node_meters& all() const { return *environment.meters; }
   std::uint64_t handed_out() const {

@@ -14,10 +14,8 @@ struct census : testing::Test {
     auto facts = std::make_shared<project_record>();
     facts->id = project_id{++last_id};
     facts->name = name;
-    auto& e = entries.emplace_back();
-    e.facts = facts;
     const auto meter = std::make_shared<project_meter>();
-    e.meter = meter;
+    projects.put({facts, {}, {}}, meter);
     count(*meter, n);
     return *meter;
   }
@@ -25,13 +23,11 @@ struct census : testing::Test {
     tally_up(m, all, tally::success, n);
     counted += static_cast<std::uint64_t>(n);
   }
-  void remove(const std::string& name) {
-    std::erase_if(entries, [&](const registry::measured& e) { return e.facts->name == name; });
-  }
+  void remove(const std::string& name) { projects.erase(name); }
   /// Tasks done by project.
   std::map<std::string, std::uint64_t> look(std::size_t limit) {
     view = {};
-    looked.look(all.look(), entries, limit, now, view);
+    looked.look(all.look(), projects, limit, now, view);
     std::map<std::string, std::uint64_t> out;
     for (const auto& p : view.projects)
       EXPECT_TRUE(out.emplace(p.project, p.counts[1]).second) << p.project;
@@ -47,7 +43,7 @@ struct census : testing::Test {
   std::uint32_t last_id = 0;
   std::uint64_t counted = 0;
   tally_counts all;
-  std::vector<registry::measured> entries;
+  registry projects;
   mono_time now{std::chrono::hours{5}};
   project_census looked;
   metrics_view view;
@@ -150,6 +146,18 @@ TEST_F(census, tells_the_age_of_the_oldest_lease) {
   now += std::chrono::seconds{5};
   look(1);
   EXPECT_EQ(view.projects.front().oldest_lease, 95u);
+}
+
+/// More than are looked at without a pause.
+TEST_F(census, misses_none_of_many) {
+  for (int i = 0; i < 10'000; ++i)
+    make("p" + std::to_string(i), i + 1).ready = 1;
+  const auto told = look(2);
+  EXPECT_EQ(view.projects_known, 10'000u);
+  EXPECT_EQ(told.at("p9999"), 10'000u);
+  EXPECT_EQ(told.at("p9998"), 9'999u);
+  EXPECT_EQ(told.at("other"), 10'000u * 10'001 / 2 - 19'999);
+  EXPECT_EQ(view.projects.back().ready, 9'998u);
 }
 
 TEST_F(census, may_name_none) {
