@@ -147,6 +147,8 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
   fc.limits = http_config->limits;
   fc.event_keep_alive = http_config->event_keep_alive;
   fc.max_body = http_config->max_body;
+  fc.metrics_projects = http_config->metrics_projects;
+  fc.version = http_config->version;
   fc.max_in_flight_bytes = http_config->max_in_flight_bytes;
   host_door door;
   fc.cluster = &door;

@@ -42,6 +42,10 @@ struct front::inside {
     const auto* gate = std::get_if<gate_ptr>(&target);
     return gate == nullptr ? nullptr : *gate;
   }
+  std::weak_ptr<shared_state> counted() {
+    const std::lock_guard lock(mutex);
+    return server;
+  }
   bool is_down(cluster::node_id node) {
     const std::lock_guard lock(mutex);
     return down.contains(node);
@@ -70,6 +74,7 @@ struct front::inside {
   const std::shared_ptr<local_gate::validity> valid = std::make_shared<local_gate::validity>();
   std::mutex mutex;
   place target = nobody{"no node is active yet"};
+  std::weak_ptr<shared_state> server;
   gate_ptr leaving; ///< of a node that is not released yet
   std::set<cluster::node_id> down;
   const std::shared_ptr<forward_server> in; ///< its threads end before what they use
@@ -107,13 +112,20 @@ bool front::inside::answer_here(const request& r, const exchange_ptr& x) {
   const bool health = r.path == "/healthz";
   const bool ready = r.path == "/readyz";
   if (answer_cluster(config.cluster, r, x)) return true;
-  if (!asset && !page && !health && !ready) return false;
+  // Of this node: who collects from all of them must not count the active one again and again.
+  const bool metrics = r.path == "/metrics";
+  if (!asset && !page && !health && !ready && !metrics) return false;
   if (r.method != "GET") {
     auto no = problem(405, "allowed here: GET, HEAD");
     no.headers.emplace_back("Allow", "GET, HEAD");
     answer_now(x, std::move(no));
   } else if (health) {
     answer_now(x, json(R"({"status":"ok"})"));
+  } else if (metrics) {
+    const auto gate = local();
+    request same = r;
+    if (!gate || !gate->run(interface::http, same, x))
+      show_metrics_alone(config.version, counted(), x);
   } else if (ready) {
     show_ready(r, x);
   } else {
@@ -130,7 +142,8 @@ front::~front() {
 }
 
 void front::serve(actors::node& node) {
-  inside_->turn_to(std::make_shared<local_gate>(node, inside_->config, inside_->valid));
+  inside_->turn_to(std::make_shared<local_gate>(
+      node, inside_->config, inside_->valid, inside_->counted()));
 }
 
 void front::forward_to(cluster::node_id node) {
@@ -139,6 +152,11 @@ void front::forward_to(cluster::node_id node) {
 
 void front::withdraw(std::string why) {
   inside_->turn_to(inside::nobody{std::move(why)});
+}
+
+void front::counted_by(std::weak_ptr<shared_state> server) {
+  const std::lock_guard lock(inside_->mutex);
+  inside_->server = std::move(server);
 }
 
 void front::valid_until(mono_time until) {

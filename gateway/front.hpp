@@ -18,6 +18,8 @@ class node;
 
 namespace lycosa::gateway {
 
+struct shared_state;
+
 /// Brings what fronts say to one another. Between two of them: in order, at most once.
 struct forward_transport {
   virtual ~forward_transport() = default;
@@ -33,6 +35,8 @@ struct front_config {
   /// Bytes of bodies on their way to another node; what would pass it gets 429.
   std::size_t max_forwarded_bytes = std::size_t{128} << 20U;
   unsigned threads = 1; ///< that answer what other nodes forward
+  std::size_t metrics_projects = 50; ///< named in /metrics; the others are counted together
+  std::string version;               ///< of the program
   /// Answers what concerns the cluster; null = as a single node does. Outlives the front.
   cluster_door* cluster = nullptr;
   std::function<void()> quit; ///< pyspider's `_quit`; may be called often, on any thread
@@ -40,7 +44,7 @@ struct front_config {
 
 /// Where the requests of clients go: to a node of this process, to another one's, or nowhere. It
 /// outlives the nodes behind it, and so do the servers in front of it. Whatever it says, the
-/// dashboard's files, `/healthz`, `/readyz` and `/v1/cluster` are answered here.
+/// dashboard's files, `/healthz`, `/readyz`, `/metrics` and `/v1/cluster` are answered here.
 ///
 ///     front f({}, transport);
 ///     auto http = server::start(config, f);
@@ -86,6 +90,8 @@ public:
 
   // -- from clients ------------------------------------------------------------------------------
 
+  /// The server whose requests /metrics is to tell of.
+  void counted_by(std::weak_ptr<shared_state> server);
   /// For servers; on the connection's thread.
   void handle(interface kind, request r, const exchange_ptr& x);
 

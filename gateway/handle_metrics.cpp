@@ -48,4 +48,19 @@ void show_metrics(service& s, const request&, const exchange_ptr& x) {
   });
 }
 
+void show_metrics_alone(const std::string& version, const std::weak_ptr<shared_state>& server,
+                        const exchange_ptr& x) {
+  x->answer([version, server] {
+    metrics_input in;
+    in.version = version;
+    in.process = look_at_process();
+    const auto front = server.lock();
+    in.front = front.get();
+    response r;
+    r.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    r.body = metrics_text(in);
+    return r;
+  });
+}
+
 } // namespace lycosa::gateway

@@ -55,6 +55,9 @@ void show_cluster(service& s, const request& r, const exchange_ptr& x);
 void move_leadership(service& s, const request& r, const exchange_ptr& x);
 void drain_node(service& s, const request& r, const exchange_ptr& x);
 void show_metrics(service& s, const request& r, const exchange_ptr& x);
+/// Of a process in which no node runs at the moment.
+void show_metrics_alone(const std::string& version, const std::weak_ptr<shared_state>& server,
+                        const exchange_ptr& x);
 void show_dashboard(service& s, const request& r, const exchange_ptr& x);
 void show_asset(service& s, const request& r, const exchange_ptr& x);
 /// A file of the dashboard; asks no node.

@@ -118,8 +118,14 @@ bool local_gate::validity::holds() const {
 }
 
 local_gate::local_gate(actors::node& node, const front_config& config,
-                       std::shared_ptr<const validity> valid)
-    : valid_(std::move(valid)), service_{node, config.limits, config.event_keep_alive},
+                       std::shared_ptr<const validity> valid,
+                       std::weak_ptr<shared_state> server)
+    : valid_(std::move(valid)), service_{node,
+                                        config.limits,
+                                        config.event_keep_alive,
+                                        config.metrics_projects,
+                                        config.version,
+                                        std::move(server)},
       xmlrpc_(
           node, config.limits, config.quit ? config.quit : [] {}) {}
 

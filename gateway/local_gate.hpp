@@ -25,7 +25,7 @@ public:
   };
 
   local_gate(actors::node& node, const front_config& config,
-             std::shared_ptr<const validity> valid);
+             std::shared_ptr<const validity> valid, std::weak_ptr<shared_state> server);
 
   /// False: it is closed, nothing has happened.
   bool run(front::interface kind, request& r, const exchange_ptr& x);

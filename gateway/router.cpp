@@ -86,6 +86,13 @@ std::span<const route_entry> all_routes() {
   return routes;
 }
 
+std::size_t find_route(const request& r) {
+  std::vector<std::string> captured;
+  for (std::size_t i = 0; i < routes.size(); ++i)
+    if (routes[i].method == r.method && matches(routes[i].pattern, r, captured)) return i;
+  return routes.size();
+}
+
 std::size_t route(service& s, request r, const exchange_ptr& x) {
   std::string allowed;
   for (std::size_t i = 0; i < routes.size(); ++i) {

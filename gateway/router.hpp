@@ -37,6 +37,9 @@ struct route_entry {
 /// What there is, for tests and documentation.
 [[nodiscard]] std::span<const route_entry> all_routes();
 
+/// The place in `all_routes` of what a request asks for, or their number.
+[[nodiscard]] std::size_t find_route(const request& r);
+
 /// Finds the handler and runs it; answers 404, or 405 with what is allowed. Its place in
 /// `all_routes`, or their number if there is none.
 std::size_t route(service& s, request r, const exchange_ptr& x);

@@ -242,15 +242,23 @@ server::start_xmlrpc(const server_config& config, actors::node& node, std::funct
 }
 
 result<std::unique_ptr<server>> server::start(const server_config& config, front& front) {
-  return start_with(config, [to = &front](request r, const exchange_ptr& x) {
+  auto shared = std::make_shared<shared_state>(all_routes().size());
+  shared->handle = [to = &front](request r, const exchange_ptr& x) {
+    const auto place = find_route(r);
     to->handle(front::interface::http, std::move(r), x);
-  });
+    return place;
+  };
+  front.counted_by(shared);
+  return start_with(config, std::move(shared));
 }
 
 result<std::unique_ptr<server>> server::start_xmlrpc(const server_config& config, front& front) {
-  return start_with(config, [to = &front](request r, const exchange_ptr& x) {
+  auto shared = std::make_shared<shared_state>(std::size_t{1});
+  shared->handle = [to = &front](request r, const exchange_ptr& x) {
     to->handle(front::interface::xmlrpc, std::move(r), x);
-  });
+    return std::size_t{0};
+  };
+  return start_with(config, std::move(shared));
 }
 
 } // namespace lycosa::gateway

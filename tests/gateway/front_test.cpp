@@ -96,10 +96,24 @@ private:
   std::thread thread_;
 };
 
+struct fake_door final : cluster_door {
+  std::string state() override { return R"({"mode":"test"})"; }
+  void move(std::string node, done reply) override {
+    moved = node;
+    reply(node == "nobody" ? result<void>{fail(errc::not_found, "node", "no such node: nobody")}
+                           : result<void>{});
+  }
+  void drain(std::string node, bool on, done reply) override {
+    drained = node + (on ? " on" : " off");
+    reply({});
+  }
+  std::string moved = "-", drained = "-";
+};
+
 struct two_fronts : testing::Test {
   void SetUp() override {
     front_config c;
-    c.cluster_json = [] { return R"({"mode":"test"})"; };
+    c.cluster = &door_;
     c.quit = [this] { ++quits; };
     active = std::make_unique<front>(c, wire.at(1));
     replica = std::make_unique<front>(c, wire.at(2));
@@ -158,6 +172,7 @@ struct two_fronts : testing::Test {
   std::atomic<int> quits{0};
   std::unique_ptr<front> active, replica;
   std::unique_ptr<server> http, xmlrpc;
+  fake_door door_;
 };
 
 TEST_F(two_fronts, pass_requests_on_with_query_headers_and_body) {
@@ -424,6 +439,32 @@ TEST_F(two_fronts, pass_calls_of_pyspider_on) {
   EXPECT_NE(a.body.find("<int>3</int>"), std::string::npos) << a.body;
   EXPECT_EQ(ask("_quit").status, 200);
   EXPECT_TRUE(until([&] { return quits == 1; }));
+}
+
+TEST_F(two_fronts, wishes_of_the_cluster_are_taken_where_the_client_connects) {
+  EXPECT_EQ(call("POST", "/v1/cluster/move", R"({"node":"n2"})").status, 202);
+  EXPECT_EQ(door_.moved, "n2");
+  EXPECT_EQ(call("POST", "/v1/cluster/move", R"({"node":""})").status, 202);
+  EXPECT_EQ(door_.moved, "");
+  EXPECT_EQ(call("POST", "/v1/cluster/move", R"({"node":"nobody"})").status, 404);
+  EXPECT_EQ(call("POST", "/v1/cluster/drain", R"({"node":"n1"})").status, 202);
+  EXPECT_EQ(door_.drained, "n1 on");
+  EXPECT_EQ(call("POST", "/v1/cluster/drain", R"({"node":"n1","off":true})").status, 202);
+  EXPECT_EQ(door_.drained, "n1 off");
+  for (const auto* bad : {"", "[]", "{}", R"({"node":1})", R"({"node":""})",
+                          R"({"node":"n1","off":"yes"})"})
+    EXPECT_EQ(call("POST", "/v1/cluster/drain", bad).status, 400) << bad;
+  EXPECT_EQ(call("GET", "/v1/cluster/move").status, 405);
+  EXPECT_EQ(door_.drained, "n1 off");
+}
+
+TEST_F(two_fronts, a_node_whose_lease_has_run_out_answers_nothing) {
+  EXPECT_EQ(call("GET", "/v1/projects").status, 200);
+  active->valid_until(mono_time{});
+  const auto late = call("GET", "/v1/projects");
+  EXPECT_EQ(late.status, 503) << late.body;
+  active->valid_until(mono_time::max());
+  EXPECT_EQ(call("GET", "/v1/projects").status, 200);
 }
 
 } // namespace
