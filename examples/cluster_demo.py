@@ -2,8 +2,8 @@
 """Three nodes and an etcd on this machine, to look at what a cluster does.
 
 Starts everything on loopback in a temporary directory, prints where it is and what to try, tells
-when another node takes over, and runs until Ctrl-C, which takes everything away again. A node that
-is killed meanwhile is not started again by itself: the command for it is printed.
+when another node takes over, and runs until Ctrl-C, which takes everything away again. Enter starts
+nodes that were killed meanwhile.
 
     ./dev cluster-demo
     ./examples/cluster_demo.py --lycosa build/release/lycosa --keep DIR
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -58,14 +59,14 @@ class Demo:
     def __init__(self, binary: str, folder: Path):
         self.binary = binary
         self.folder = folder
-        self.children: list[subprocess.Popen[bytes]] = []
+        self.children: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         # A group of its own each: Ctrl-C is for this script, which stops them in order.
         with open(self.folder / f"{name}.log", "ab") as log:
             child = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                      start_new_session=True)
-        self.children.append(child)
+        self.children[name] = child
         return child
 
     def start_etcd(self) -> None:
@@ -119,8 +120,7 @@ class Demo:
         return "no node answers", 0
 
     def stop(self) -> None:
-        # Nodes that were started by hand in the folder are the user's; etcd goes last.
-        for child in reversed(self.children):
+        for child in reversed(self.children.values()):  # etcd was first and goes last
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
                 try:
@@ -146,17 +146,28 @@ class Demo:
                 print(f"{time.strftime('%H:%M:%S')}  leads: {now[0]}, copies in sync: {now[1]}",
                       flush=True)
                 last = now
-            time.sleep(0.3)
+            if self.enter_pressed(0.3):
+                for n in NODES:
+                    if self.children[f"n{n}"].poll() is not None:
+                        self.start_node(n)
+                        print(f"{time.strftime('%H:%M:%S')}  n{n} is started again, process "
+                              f"{self.children[f'n{n}'].pid}", flush=True)
+
+    @staticmethod
+    def enter_pressed(within: float) -> bool:
+        if sys.stdin is None or not sys.stdin.isatty():
+            time.sleep(within)
+            return False
+        return bool(select.select([sys.stdin], [], [], within)[0]) and bool(sys.stdin.readline())
 
     def tell(self) -> None:
         lycosa = shlex.quote(os.path.relpath(self.binary))
         logs = self.folder / "n*.log"
-        nodes = {f"n{n}": child.pid for n, child in zip(NODES, self.children[1:])}
         print(f"""
 Three nodes with the same data; one leads and schedules, the others hold copies and pass requests on.
 """)
         for n in NODES:
-            print(f"  n{n}  http://127.0.0.1:{HTTP + n}/   process {nodes[f'n{n}']}")
+            print(f"  n{n}  http://127.0.0.1:{HTTP + n}/   process {self.children[f'n{n}'].pid}")
         print(f"""  etcd http://127.0.0.1:{ETCD}   everything is in {self.folder}, logs: {logs}
 
 Try in another terminal:
@@ -167,10 +178,8 @@ Try in another terminal:
   kill -9 PROCESS                         # of the node that leads: another takes over in seconds
   {lycosa} task ls docs --server http://127.0.0.1:PORT            # of a living one: all is there
   {lycosa} cluster move n2 --server http://127.0.0.1:PORT         # by wish instead
-Start a killed node again, here n1:
-  {shlex.join([lycosa, *self.node_command(1)[1:]])}
 
-Ctrl-C ends and removes everything.
+Enter starts killed nodes again; Ctrl-C ends and removes everything.
 """, flush=True)
 
 
@@ -187,6 +196,7 @@ def main() -> None:
     folder = Path(args.keep) if args.keep else Path(tempfile.mkdtemp(prefix="lycosa-cluster-"))
     folder.mkdir(parents=True, exist_ok=True)
     demo = Demo(args.lycosa, folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also when started in the background
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         demo.run()
