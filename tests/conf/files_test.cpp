@@ -108,5 +108,5 @@ TEST(example_files, all_load_without_a_warning_and_say_what_they_trade) {
     EXPECT_TRUE(c->warnings.empty()) << c->warnings.front().text();
     EXPECT_EQ(read(entry.path()).front(), '#') << entry.path();
   }
-  EXPECT_EQ(found, 6u);
+  EXPECT_EQ(found, 7u);
 }
