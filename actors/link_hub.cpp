@@ -334,7 +334,7 @@ void link_hub::establish(const connection_ptr& c) {
   c->count = std::make_shared<link_count>();
   c->count->serial = c->serial;
   board_->up(c->peer, c->serial, c->theirs.max_message);
-  log_of("cluster")->info("node {} ({}) is connected", number(c->peer), c->theirs.name);
+  log_of("cluster")->info("node {:016x} ({}) is connected", number(c->peer), c->theirs.name);
   put(p, {0, nullptr, nullptr, true});
 }
 
@@ -357,7 +357,7 @@ void link_hub::refuse(connection_ptr c, const std::string& why) {
 void link_hub::trouble(cluster::node_id node, const std::string& why) {
   if (node == cluster::node_id::none || !peers_.contains(node)) return;
   if (board_->in_trouble(node, why))
-    log_of("cluster")->warn("node {} is not connected: {}", number(node), why);
+    log_of("cluster")->warn("node {:016x} is not connected: {}", number(node), why);
 }
 
 // -- ending
@@ -391,7 +391,7 @@ void link_hub::detach(connection_ptr c, const std::string& why) {
 void link_hub::cut_peer(cluster::node_id node, std::uint64_t serial, const std::string& why) {
   const auto found = peers_.find(node);
   if (found == peers_.end() || !found->second.link || found->second.link->serial != serial) return;
-  log_of("cluster")->warn("node {} is cut off: {}", number(node), why);
+  log_of("cluster")->warn("node {:016x} is cut off: {}", number(node), why);
   cut(found->second.link, why);
 }
 

@@ -35,6 +35,8 @@ std::string_view words(stop_reason why) {
     return "handed over";
   case stop_reason::disk_failed:
     return "the disk failed";
+  case stop_reason::not_enough:
+    return "too few copies could be reached";
   }
   return "";
 }
@@ -177,9 +179,18 @@ public:
 
   result<void> settled(entry_id id) override {
     std::unique_lock lock(mutex_);
-    moved_.wait(lock, [&] {
+    const auto known = [&] {
       return ended_ >= id.epoch || (led_ == id.epoch && acknowledged_ >= id.lsn);
-    });
+    };
+    // A member that is slow or gone has been dropped by then, if the others are enough without it.
+    // Not to be told is a reason to begin anew: the scheduler must read again what is there.
+    if (!moved_.wait_for(lock, 2 * config_.limits.slow_after, known)) {
+      effects out;
+      replica_->give_up(now(), out);
+      carry_out(out, nullptr);
+      leads_ = replica_->leads();
+      moved_.wait(lock, known);
+    }
     if (led_ == id.epoch && acknowledged_ >= id.lsn) return {};
     return fail(errc::unavailable, config_.name,
                 "the leadership ended before all replicas had it: it may have been kept or not");
@@ -291,7 +302,10 @@ private:
 
   /// Memory may be ahead of the disk now: it is read again.
   void disk_failed(const error& why, effects& out) {
-    logger()->error("{}: {}", config_.name, why.text());
+    if (now() - complained_ >= std::chrono::seconds{10}) {
+      complained_ = now();
+      logger()->error("{}: {}", config_.name, why.text());
+    }
     replica_->disk_failed(now(), out);
     reload_ = true;
     if (!attached_)
@@ -359,6 +373,7 @@ private:
   std::map<node_id, session_id> members_;
   bool attached_ = false;
   bool reload_ = false;
+  mono_time complained_{usec{-1'000'000'000}};
   /// Read without the lock, which is held while the disk writes.
   std::atomic<bool> leads_{false}, serving_{false};
   epoch_number led_ = 0;   ///< newest epoch led in

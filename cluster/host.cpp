@@ -373,7 +373,8 @@ private:
     node_id other = node_id::none;
     {
       const std::lock_guard lock(mutex_);
-      other = view_.active();
+      // Without a session what is known of the others may be long past.
+      if (session_ != session_id::none) other = view_.active();
     }
     if (other == mark_.node) other = node_id::none; // not yet, or not any more
     if (told_ == other) return;

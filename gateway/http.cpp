@@ -127,6 +127,8 @@ std::string_view status_title(unsigned status) noexcept {
     return "OK";
   case 201:
     return "Created";
+  case 202:
+    return "Accepted";
   case 204:
     return "No Content";
   case 304:

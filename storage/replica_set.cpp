@@ -111,6 +111,9 @@ result<void> leave_cluster(const std::string& dir) {
       if (found->copying || found->log.end().lsn == 0)
         return fail(errc::unavailable, dir, "its copies are not whole");
     }
+    for (std::size_t i = 0; i <= (*set)->shards(); ++i)
+      if (auto ok = (i == (*set)->shards() ? (*set)->catalog() : (*set)->shard(i)).forget(); !ok)
+        return ok;
   }
   if (::unlink((dir + "/" + mark_file).c_str()) != 0) return os_error(dir + "/" + mark_file);
   return sync_dir(dir);

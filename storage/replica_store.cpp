@@ -55,6 +55,13 @@ public:
     });
   }
 
+  result<void> forget() override {
+    return change([&](MDB_txn* txn, replica_state& next) {
+      next = {};
+      return replica_rows::clear(txn, table());
+    });
+  }
+
   result<void> append(std::span<const batch> batches) override {
     return change([&](MDB_txn* txn, replica_state& next) {
       for (const auto& b : batches) {

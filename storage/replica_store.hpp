@@ -59,6 +59,9 @@ public:
   /// which there is no batch, so that whoever has less is copied.
   virtual result<void> adopt() = 0;
 
+  /// The environment is a single node's from now on: nothing is known of a log.
+  virtual result<void> forget() = 0;
+
   // -- a follower's changes; each is one commit ---
   struct batch {
     cluster::entry_id id;

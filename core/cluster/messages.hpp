@@ -73,6 +73,7 @@ enum class stop_reason : std::uint8_t {
   lease_ended, ///< the coordination store has not been reached for too long
   handed_over,
   disk_failed,
+  not_enough, ///< copies are there to acknowledge anything
 };
 
 /// What is to be done, in this order.

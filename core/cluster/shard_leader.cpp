@@ -52,10 +52,10 @@ void shard_leader::synced(lsn_number through, mono_time now, effects& out) {
   if (alive(now, out)) advance(now, out);
 }
 
-void shard_leader::disk_failed(mono_time now, effects& out) {
+void shard_leader::give_up(stop_reason why, mono_time now, effects& out) {
   if (!alive(now, out)) return;
   const auto next = resign(record_, me_);
-  stop(stop_reason::disk_failed, out);
+  stop(why, out);
   if (next) out.emplace_back(effect::propose{*next});
 }
 

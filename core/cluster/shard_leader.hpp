@@ -59,7 +59,9 @@ public:
   void snapshot_failed(copy_id id);
   /// Who is there, with their sessions: a leadership is handed over only to a living one.
   void members_seen(const std::map<node_id, session_id>& members) { members_ = members; }
-  void disk_failed(mono_time now, effects& out);
+  void disk_failed(mono_time now, effects& out) { give_up(stop_reason::disk_failed, now, out); }
+  /// Makes room for another leader, or for this node in another epoch.
+  void give_up(stop_reason why, mono_time now, effects& out);
   /// A leader of a newer epoch was heard of, or the session has ended.
   void stop(stop_reason why, effects& out);
   void tick(mono_time now, effects& out);

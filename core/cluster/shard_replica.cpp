@@ -37,6 +37,9 @@ void shard_replica::members_seen(std::map<node_id, session_id> members) {
 
 void shard_replica::record_seen(const shard_record& record, mono_time now, effects& out) {
   if (record_ && record.version <= record_->version) return;
+  // Epochs only rise. A record older than this log is of a store that was put back to a former
+  // state, in which the set of those that hold everything may be another.
+  if (record.epoch < log_.end().epoch) return;
   record_ = record;
   decide_at_.reset();
   rounds_ = 0;
@@ -93,6 +96,10 @@ void shard_replica::snapshot_failed(copy_id id) {
 
 void shard_replica::disk_failed(mono_time now, effects& out) {
   if (leader_) leader_->disk_failed(now, out);
+}
+
+void shard_replica::give_up(mono_time now, effects& out) {
+  if (leader_) leader_->give_up(stop_reason::not_enough, now, out);
 }
 
 tl::expected<entry_id, append_refusal> shard_replica::append(std::uint32_t bytes, mono_time now,

@@ -57,6 +57,8 @@ public:
   void snapshot_opened(copy_id id, entry_id at, std::uint32_t chunks, mono_time now, effects& out);
   void snapshot_failed(copy_id id);
   void disk_failed(mono_time now, effects& out);
+  /// Stops leading: what was taken in waits for members that do not come back.
+  void give_up(mono_time now, effects& out);
 
   // -- clients ---
   tl::expected<entry_id, append_refusal> append(std::uint32_t bytes, mono_time now, effects& out);

@@ -279,6 +279,32 @@ TEST_F(replicas, a_leader_that_is_cut_off_acknowledges_nothing) {
   EXPECT_EQ(content(0).find("lost"), std::string::npos);
 }
 
+TEST_F(replicas, a_write_that_too_few_can_keep_is_refused_in_the_end) {
+  record_.min_in_sync = 1;
+  for (std::size_t i = 0; i < 2; ++i)
+    start(i);
+  await_leader();
+  await_in_sync(2);
+  {
+    const std::lock_guard lock(mutex_);
+    record_.min_in_sync = 2;
+    ++record_.version;
+    nodes_[0].host->record_seen(record_);
+    nodes_[1].host->record_seen(record_);
+  }
+  stop(1);
+  const auto outcome = commit(0, "waits", "1");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, errc::unavailable);
+  // It leads again, in another epoch, but serves nobody until there are enough.
+  nodes_[0].host->detach();
+  until("another epoch", [&] { return nodes_[0].host->status().end.epoch > 1; });
+  EXPECT_FALSE(nodes_[0].host->serves());
+  start(1);
+  until("a leader with enough copies", [&] { return leader().has_value(); });
+  must(commit(*leader(), "goes", "2"));
+}
+
 TEST_F(replicas, a_store_that_is_open_is_not_written_to_by_a_new_leader) {
   for (std::size_t i = 0; i < 3; ++i)
     start(i);

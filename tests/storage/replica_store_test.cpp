@@ -266,6 +266,28 @@ TEST(replica_store, a_single_nodes_directory_has_a_digest_too) {
   EXPECT_FALSE(digest_data_dir(tmp / "none"));
 }
 
+TEST(replica_store, a_directory_that_leaves_its_cluster_keeps_its_tasks_and_forgets_the_log) {
+  scratch_dir tmp;
+  {
+    replicated_dir dirs;
+    insert_some(*dirs.stores->shards[0], 0, 20);
+    const auto leader = dirs.stores->dir;
+    dirs.stores.reset();
+    std::filesystem::copy(leader.substr(0, leader.rfind('/')) + "/follower", tmp / "d",
+                          std::filesystem::copy_options::recursive);
+  }
+  EXPECT_FALSE(leave_cluster(tmp / "d")) << "it has not joined any";
+  must(write_cluster_mark(tmp / "d", {"c", "id", must(draw_node_id()), 1}));
+  must(leave_cluster(tmp / "d"));
+  {
+    auto alone = must(open_data_dir(options_for(tmp / "d")));
+    EXPECT_EQ(must(alone->shards[0]->counts(project_id{1})).active, 20);
+  }
+  auto set = must(replica_set::open({tmp / "d", 1, 256 << 20, true}));
+  EXPECT_EQ(end_of(set->shard(0)), cluster::entry_id{});
+  EXPECT_EQ(must(set->shard(0).found()).log.begin(), 1u);
+}
+
 // -- messages ------------------------------------------------------------------------------------
 
 TEST(replica_codec, every_kind_comes_back) {

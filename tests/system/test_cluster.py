@@ -80,6 +80,14 @@ class ClusterTest(unittest.TestCase):
         until(made, "a project")
         return name
 
+    def until_listed(self, node, project: str, names: set[str]) -> None:
+        def listed() -> bool:
+            try:
+                return {t["taskid"] for t in node.client.tasks(project)} == names
+            except (LycosaError, Unreachable, OSError):
+                return False
+        until(listed, f"{node.name} to list {names}")
+
     def settled(self, node, project: str) -> int:
         try:
             return node.client.project(project)["counters"]["success"]
@@ -149,12 +157,7 @@ class ClusterTest(unittest.TestCase):
         submit(second, p, ["meanwhile"])
         active.signal(signal.SIGCONT)
         # Whatever it says, it is not from what it remembers: it passes on, or says 503.
-        def both() -> bool:
-            try:
-                return {t["taskid"] for t in active.client.tasks(p)} == {"before", "meanwhile"}
-            except (LycosaError, Unreachable, OSError):
-                return False
-        until(both, "the node that was stopped to see what happened meanwhile")
+        self.until_listed(active, p, {"before", "meanwhile"})
         self.cluster.await_in_sync(3)
 
     def test_a_partitioned_leader_is_replaced_and_comes_back_as_a_follower(self) -> None:
@@ -166,7 +169,7 @@ class ClusterTest(unittest.TestCase):
         submit(second, p, ["b"])
         self.cluster.network.plug_in(active.number)
         self.cluster.await_in_sync(3)
-        self.assertEqual(sorted(t["taskid"] for t in second.client.tasks(p)), ["a", "b"])
+        self.until_listed(second, p, {"a", "b"})
 
     def test_etcd_may_be_away_for_less_than_a_session_and_come_back(self) -> None:
         p = self.project("etcd")
@@ -195,9 +198,37 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(out.returncode, 0, out.stderr)
         until(lambda: target.state().get("active") == target.name and target.client.ready(),
               "the leadership to move")
-        self.assertEqual([t["taskid"] for t in target.client.tasks(p)], ["m"])
+        self.until_listed(target, p, {"m"})
         out = lycosa("cluster", "status", server=active.url)
         self.assertIn(target.name, out.stdout)
+
+    def test_copies_are_the_same_and_a_node_stops_also_while_too_few_are_there(self) -> None:
+        p = self.project("same")
+        active = self.cluster.active()
+        submit(active, p, [f"s{i}" for i in range(50)])
+        until(lambda: all(s["min_in_sync"] == 2 for s in active.state()["shards"]), "two needed")
+        others = self.cluster.others(active)
+        for n in others:
+            self.assertEqual(n.stop(), 0)
+        with self.assertRaises((LycosaError, Unreachable, OSError)):
+            active.client.submit([task(p, "too few")])
+        self.assertEqual(active.stop(), 0)
+        for n in (active, *others):
+            n.start()
+        self.cluster.await_in_sync(3)
+        submit(self.cluster.active(), p, ["last"])
+        self.cluster.await_in_sync(3)
+        for n in self.cluster.others(self.cluster.active()):
+            self.assertEqual(n.stop(), 0)
+        ahead = self.cluster.digests()
+        for shard in ahead[0]:
+            by_position = {(d[shard]["epoch"], d[shard]["lsn"]): d[shard]["digest"] for d in ahead}
+            for d in ahead:
+                at = (d[shard]["epoch"], d[shard]["lsn"])
+                self.assertEqual(d[shard]["digest"], by_position[at], shard)
+        for n in self.cluster.nodes:
+            if not n.alive():
+                n.start()
 
     def test_a_drained_node_gives_its_place_up(self) -> None:
         active = self.cluster.active()

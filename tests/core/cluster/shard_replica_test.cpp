@@ -45,6 +45,33 @@ TEST_F(cluster_replica, follows_while_there_is_a_leader) {
   EXPECT_EQ(replica.append(10, now, out).error(), append_refusal::not_leader);
 }
 
+TEST_F(cluster_replica, a_record_older_than_its_log_is_of_a_store_that_was_put_back) {
+  shard_replica r{a, {shard_log{1, {{1, 1}, {3, 2}}, {10, 10}}, 2, {}, {}}, limits};
+  r.members_seen({{a, own}});
+  r.session_seen(own, now + 1h, now, out);
+  r.record_seen({2, node_id::none, session_id::none, {a}, {a}, 1, 5}, now, out);
+  out.clear();
+  r.tick(now, out);
+  r.tick(now + limits.election_wait, out);
+  EXPECT_FALSE(last_of<effect::propose>(out));
+  r.record_seen({3, node_id::none, session_id::none, {a}, {a}, 1, 6}, now, out);
+  r.tick(now, out);
+  r.tick(now + limits.election_wait, out);
+  EXPECT_TRUE(last_of<effect::propose>(out));
+}
+
+TEST_F(cluster_replica, a_leader_that_gives_up_leaves_the_place_vacant) {
+  see({2, a, own, {a, b, c}, {a, b, c}, 2, 6});
+  ASSERT_TRUE(replica.leads());
+  out.clear();
+  replica.give_up(now, out);
+  EXPECT_FALSE(replica.leads());
+  EXPECT_EQ(last_of<effect::fail_open>(out)->why, stop_reason::not_enough);
+  const auto p = last_of<effect::propose>(out);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->next.leader, node_id::none);
+}
+
 TEST_F(cluster_replica, stands_for_election_when_the_leaders_session_has_ended) {
   replica.members_seen({{a, own}, {c, third}});
   tick(1ms);
