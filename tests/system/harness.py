@@ -62,6 +62,7 @@ class Node:
         self.xmlrpc = ""
         self.client: Client = None  # type: ignore[assignment]
         self._runs = 0
+        self.await_ready = True
 
     # -- life --------------------------------------------------------------------------------
 
@@ -94,7 +95,8 @@ class Node:
         fields = dict(item.split("=", 1) for item in line.split()[2:])
         self.address, self.xmlrpc = fields["http"], fields.get("xmlrpc", "")
         self.client = Client(f"http://{self.address}")
-        until(self.client.ready, "readiness")
+        if self.await_ready:
+            until(self.client.ready, "readiness")
         return self
 
     def kill(self) -> None:

@@ -214,7 +214,9 @@ class ClusterTest(unittest.TestCase):
             active.client.submit([task(p, "too few")])
         self.assertEqual(active.stop(), 0)
         for n in (active, *others):
+            n.await_ready = False  # one alone is too few
             n.start()
+            n.await_ready = True
         self.cluster.await_in_sync(3)
         submit(self.cluster.active(), p, ["last"])
         self.cluster.await_in_sync(3)
