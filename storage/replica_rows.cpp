@@ -56,7 +56,7 @@ int append(MDB_txn* txn, MDB_dbi table, cluster::entry_id id, std::string_view c
       put_little(to, id.epoch);
       put_little(to + 8, static_cast<std::uint32_t>(changes.size()));
     }
-    std::memcpy(to + head, changes.data() + at, n);
+    if (n > 0) std::memcpy(to + head, changes.data() + at, n); // an opening batch is empty
     at += n;
     if (++part == 0 && at < changes.size()) return MDB_BAD_VALSIZE; // 65,536 parts: 128 MiB
   } while (at < changes.size());
