@@ -41,6 +41,12 @@ struct linked {
     if (change) change(config);
     start();
   }
+  /// First of all: what its handlers write to goes after it.
+  ~linked() {
+    if (l) l->stop();
+  }
+  linked(const linked&) = delete;
+  linked& operator=(const linked&) = delete;
   void start() {
     auto made = links::start(config);
     ASSERT_TRUE(made) << made.error().text();
