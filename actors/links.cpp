@@ -136,7 +136,12 @@ void links::stop() {
   if (!inside_->system) return;
   inside_->stop->raise();
   inside_->board->close();
-  caf::anon_send(inside_->hub, drain_atom_v);
+  {
+    // The system does not wait for brokers, and one that is left keeps what was sent to it for ever.
+    const caf::scoped_actor waits{*inside_->system};
+    waits->send(inside_->hub, drain_atom_v);
+    waits->wait_for(inside_->hub);
+  }
   inside_->hub = nullptr;
   inside_->system = nullptr; // waits for every actor
   inside_->config = nullptr;
