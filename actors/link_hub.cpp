@@ -189,7 +189,9 @@ void link_hub::shut_down() {
   peers_.clear();
   itself_ = {};
   connections_.clear();
-  self_->quit();
+  // What comes late to a broker that has ended stays for ever, and the broker with it.
+  ending_ = true;
+  if (timers_ == 0) self_->quit();
 }
 
 // -- connecting
@@ -231,7 +233,14 @@ void link_hub::set_members(std::map<cluster::node_id, std::string> all) {
   dial_due();
 }
 
+bool link_hub::timer_fired() {
+  --timers_;
+  if (ending_ && timers_ == 0) self_->quit();
+  return !ending_;
+}
+
 void link_hub::dial_due() {
+  if (ending_) return;
   const auto now = steady::now();
   for (auto& [node, p] : peers_) {
     if (node < config().self || p.link || p.trying || p.dialling || p.host.empty()) continue;
@@ -251,6 +260,7 @@ void link_hub::dial_later(peer& p) {
       std::min<usec>(first_back_off * (1U << std::min(p.failures, 10U)), config().longest_back_off);
   ++p.failures;
   p.next_dial = steady::now() + wait;
+  ++timers_;
   self_->delayed_send(self_, wait + std::chrono::milliseconds{1}, more_atom_v);
 }
 
@@ -442,6 +452,7 @@ caf::behavior link_broker(caf::io::broker* self, std::shared_ptr<link_board> boa
     return {};
   }
   const auto beat = board->config.heartbeat;
+  hub->timer_set();
   self->delayed_send(self, beat, survey_atom_v);
   return {
       [hub](const caf::io::new_connection_msg& m) { hub->accepted(m.handle); },
@@ -449,8 +460,12 @@ caf::behavior link_broker(caf::io::broker* self, std::shared_ptr<link_board> boa
       [hub](const caf::io::connection_closed_msg& m) { hub->ended(m.handle); },
       [](const caf::io::acceptor_closed_msg&) {},
       [hub](wake_atom) { hub->obey(); },
-      [hub](more_atom) { hub->dial_due(); },
+      [hub](more_atom) {
+        if (hub->timer_fired()) hub->dial_due();
+      },
       [self, hub, beat](survey_atom) {
+        if (!hub->timer_fired()) return;
+        hub->timer_set();
         self->delayed_send(self, beat, survey_atom_v);
         hub->tick();
       },

@@ -31,6 +31,9 @@ public:
   void tick();
   void obey();
   void dial_due();
+  /// A message was sent to itself for later; and it has come. False: the hub ends, nothing is to do.
+  void timer_set() { ++timers_; }
+  bool timer_fired();
   void shut_down();
 
   // -- commands ----------------------------------------------------------------------------------
@@ -101,6 +104,8 @@ private:
   std::uint64_t last_serial_ = 1; ///< 1 = the link of this node to itself
   steady::time_point last_tick_ = steady::now();
   std::string last_stranger_; ///< what was logged last of one that is no member
+  std::size_t timers_ = 0; ///< messages to itself that have not come yet
+  bool ending_ = false;
 };
 
 /// The actor around a hub. Answers through `started`.
