@@ -107,8 +107,7 @@ link_hub::connection_ptr link_hub::add(caf::io::connection_handle handle,
   return c;
 }
 
-// -- events
-// ----------------------------------------------------------------------------------------
+// -- events ---------------------------------------------------------------------------------------
 
 void link_hub::accepted(caf::io::connection_handle handle) {
   const auto c = add(handle, cluster::node_id::none);
@@ -194,8 +193,7 @@ void link_hub::shut_down() {
   if (timers_ == 0) self_->quit();
 }
 
-// -- connecting
-// ------------------------------------------------------------------------------------
+// -- connecting -----------------------------------------------------------------------------------
 
 void link_hub::set_members(std::map<cluster::node_id, std::string> all) {
   all.erase(config().self);
@@ -286,8 +284,7 @@ void link_hub::dialled(cluster::node_id to, result<file_handle> socket) {
   p.trying = add(handle, to);
 }
 
-// -- frames
-// ----------------------------------------------------------------------------------------
+// -- frames ---------------------------------------------------------------------------------------
 
 void link_hub::handle(const connection_ptr& c, wire::link_frame frame) {
   if (auto* hello = std::get_if<wire::link_hello>(&frame)) return greeted(c, std::move(*hello));
@@ -370,8 +367,7 @@ void link_hub::trouble(cluster::node_id node, const std::string& why) {
     log_of("cluster")->warn("node {:016x} is not connected: {}", number(node), why);
 }
 
-// -- ending
-// ----------------------------------------------------------------------------------------
+// -- ending ---------------------------------------------------------------------------------------
 
 void link_hub::cut(connection_ptr c, const std::string& why) {
   if (c->at == stage::closing) return;
@@ -405,8 +401,7 @@ void link_hub::cut_peer(cluster::node_id node, std::uint64_t serial, const std::
   cut(found->second.link, why);
 }
 
-// -- moving bytes
-// ----------------------------------------------------------------------------------
+// -- moving bytes ---------------------------------------------------------------------------------
 
 void link_hub::write(connection& c, const std::string& frame) {
   self_->write(c.handle, frame.size(), frame.data());
@@ -436,8 +431,7 @@ void link_hub::put(peer& p, link_queue::item one) {
   if (p.queue->put(std::move(one))) caf::anon_send(p.delivery, wake_atom_v);
 }
 
-// -- the actor
-// -------------------------------------------------------------------------------------
+// -- the actor ------------------------------------------------------------------------------------
 
 caf::behavior link_broker(caf::io::broker* self, std::shared_ptr<link_board> board,
                           std::shared_ptr<stop_flag> stop,

@@ -147,24 +147,23 @@ public:
   // -- commits of the environment's own store ---
 
   result<entry_id> begin(storage::batch_bytes changes) override {
-    const std::lock_guard lock(mutex_);
-    effects out;
-    const auto id = replica_->append(static_cast<std::uint32_t>(changes->size()), now(), out);
+    tl::expected<entry_id, append_refusal> id;
+    with([&](effects& out) {
+      id = replica_->append(static_cast<std::uint32_t>(changes->size()), now(), out);
+      if (id) keep(id->lsn, std::move(changes));
+    });
     if (!id) {
-      carry_out(out, nullptr);
-      leads_ = replica_->leads();
       switch (id.error()) {
       case append_refusal::busy:
         return fail(errc::unavailable, config_.name, "its leadership is being handed over");
       case append_refusal::too_few:
-        return fail(errc::unavailable, config_.name, "too few replicas are in sync to keep it safe");
+        return fail(errc::unavailable, config_.name,
+                    "too few replicas are in sync to keep it safe");
       case append_refusal::not_leader:
         break;
       }
       return fail(errc::unavailable, config_.name, "this node does not lead it any more");
     }
-    keep(id->lsn, std::move(changes));
-    carry_out(out, nullptr);
     return *id;
   }
 
@@ -185,10 +184,7 @@ public:
     // A member that is slow or gone has been dropped by then, if the others are enough without it.
     // Not to be told is a reason to begin anew: the scheduler must read again what is there.
     if (!moved_.wait_for(lock, 2 * config_.limits.slow_after, known)) {
-      effects out;
-      replica_->give_up(now(), out);
-      carry_out(out, nullptr);
-      leads_ = replica_->leads();
+      decide([&](effects& out) { replica_->give_up(now(), out); });
       moved_.wait(lock, known);
     }
     if (led_ == id.epoch && acknowledged_ >= id.lsn) return {};
@@ -200,11 +196,17 @@ private:
   [[nodiscard]] mono_time now() const { return time_->now().mono; }
 
   template <class F>
-  void with(F&& decide) {
+  void with(F&& step) {
     const std::lock_guard lock(mutex_);
+    decide(step);
+  }
+
+  /// One step of the state machine, and what follows from it. `handled`: the message it is about.
+  template <class F>
+  void decide(F&& step, const storage::replica_message* handled = nullptr) {
     effects out;
-    decide(out);
-    carry_out(out, nullptr);
+    step(out);
+    carry_out(out, handled);
     leads_ = replica_->leads();
   }
 
@@ -215,10 +217,7 @@ private:
     const bool for_follower = std::holds_alternative<append_message>(m.what)
                               || std::holds_alternative<copy_message>(m.what);
     if (for_follower && attached_) return;
-    effects out;
-    replica_->receive(from, m.what, now(), out);
-    carry_out(out, &m);
-    leads_ = replica_->leads();
+    decide([&](effects& out) { replica_->receive(from, m.what, now(), out); }, &m);
   }
 
   /// In order; what an effect brings about comes behind the rest.
@@ -391,8 +390,8 @@ private:
 result<std::unique_ptr<replica_host>> replica_host::start(replica_config config,
                                                           storage::replica_store& store,
                                                           clock_ptr time, replica_ports ports) {
-  auto host = std::make_unique<disk_replica>(std::move(config), store, std::move(time),
-                                             std::move(ports));
+  auto host =
+      std::make_unique<disk_replica>(std::move(config), store, std::move(time), std::move(ports));
   if (auto ok = host->begin(); !ok) return tl::unexpected(ok.error());
   return host;
 }

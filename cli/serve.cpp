@@ -11,12 +11,9 @@
 #include "cli/version.hpp"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -66,11 +63,7 @@ int serve(const conf::loaded& config, context& ctx) {
   auto http = endpoint_text(front_config->host, (*front)->port());
   spdlog::info("serves HTTP on {}", http);
   auto rpc = start_xmlrpc(s, [&](const gateway::server_config& c) {
-    auto asked = std::make_shared<std::atomic_flag>();
-    return gateway::server::start_xmlrpc(c, node, [asked] {
-      // As the signal does; a second one would end the process at once.
-      if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
-    });
+    return gateway::server::start_xmlrpc(c, node, quit_once());
   });
   const auto stop_all = [&] {
     (*running)->stop_bridges();

@@ -4,16 +4,14 @@
 #include "cli/scheduler.hpp"
 #include "cli/serve_parts.hpp"
 #include "cli/signals.hpp"
-#include "cluster/host.hpp"
 #include "conf/units.hpp"
 #include "gateway/cluster_door.hpp"
 #include "gateway/front.hpp"
 
+#include "cluster/host.hpp"
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <memory>
 
 namespace lycosa::cli {
@@ -152,11 +150,7 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
   fc.max_in_flight_bytes = http_config->max_in_flight_bytes;
   host_door door;
   fc.cluster = &door;
-  auto asked = std::make_shared<std::atomic_flag>();
-  fc.quit = [asked] {
-    // As the signal does; a second one would end the process at once.
-    if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
-  };
+  fc.quit = quit_once();
   gateway::front front(fc, transport);
   front.withdraw("this node has not joined the cluster yet");
 
@@ -164,9 +158,8 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
   if (!http) return ctx.complain(http.error());
   const auto address = endpoint_text(http_config->host, (*http)->port());
   spdlog::info("serves HTTP on {}", address);
-  auto xmlrpc = start_xmlrpc(s, [&](const gateway::server_config& c) {
-    return gateway::server::start_xmlrpc(c, front);
-  });
+  auto xmlrpc = start_xmlrpc(
+      s, [&](const gateway::server_config& c) { return gateway::server::start_xmlrpc(c, front); });
   const auto stop_servers = [&] {
     if (xmlrpc && *xmlrpc) (*xmlrpc)->stop(serve_grace);
     (*http)->stop(serve_grace);
@@ -188,14 +181,15 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
       front.withdraw("no node leads the cluster at the moment");
   };
   ports.lease = [&front](mono_time until) { front.valid_until(until); };
-  auto started = cluster::host::start(to_host_config(s, address), std::move(ports), [&](auto& links) {
-    links.handle(cluster::forward_channel,
-                 [&front](cluster::node_id from, const actors::bytes_ptr& bytes) {
-                   front.on_message(from, *bytes);
-                 });
-    links.on_change([&front](cluster::node_id node, bool up) { front.on_change(node, up); });
-    transport->use(&links);
-  });
+  auto started =
+      cluster::host::start(to_host_config(s, address), std::move(ports), [&](auto& links) {
+        links.handle(cluster::forward_channel,
+                     [&front](cluster::node_id from, const actors::bytes_ptr& bytes) {
+                       front.on_message(from, *bytes);
+                     });
+        links.on_change([&front](cluster::node_id node, bool up) { front.on_change(node, up); });
+        transport->use(&links);
+      });
   if (!started) {
     stop_servers();
     return ctx.complain(started.error());
@@ -215,7 +209,8 @@ int serve_in_cluster(const conf::loaded& config, context& ctx) {
     }
     spdlog::warn("{}: goes on trying", joined.error().text());
   }
-  tell_ready(address, *xmlrpc ? endpoint_text(http_config->host, (*xmlrpc)->port()) : "off", s, ctx);
+  tell_ready(address, *xmlrpc ? endpoint_text(http_config->host, (*xmlrpc)->port()) : "off", s,
+             ctx);
   wait_for_stop([] { spdlog::warn("SIGHUP: the configuration is read at start only"); });
   spdlog::info("stops: no new requests; another signal stops at once");
   stop_all();

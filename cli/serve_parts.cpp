@@ -3,7 +3,10 @@
 #include "cli/node_settings.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <ostream>
 
 namespace lycosa::cli {
@@ -17,6 +20,12 @@ void tell_ready(const std::string& http, const std::string& xmlrpc, const conf::
                 context& ctx) {
   ctx.out << "lycosa ready http=" << http << " xmlrpc=" << xmlrpc << " node=" << s.node.name
           << " data=" << (s.node.data.empty() ? "(memory)" : s.node.data) << std::endl;
+}
+
+std::function<void()> quit_once() {
+  return [asked = std::make_shared<std::atomic_flag>()] {
+    if (!asked->test_and_set()) ::kill(::getpid(), SIGTERM);
+  };
 }
 
 result<std::unique_ptr<gateway::server>> start_xmlrpc(

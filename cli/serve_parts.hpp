@@ -23,6 +23,10 @@ inline constexpr std::chrono::seconds serve_grace{2};
 void tell_ready(const std::string& http, const std::string& xmlrpc, const conf::settings& s,
                 context& ctx);
 
+/// What a client's request to quit calls: as a signal does, once, since a second one would end the
+/// process at once.
+[[nodiscard]] std::function<void()> quit_once();
+
 /// None: it is switched off, or the default's port is taken (a second node on this machine).
 result<std::unique_ptr<gateway::server>> start_xmlrpc(
     const conf::settings& s,

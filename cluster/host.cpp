@@ -2,10 +2,11 @@
 
 #include "actors/replica_host.hpp"
 #include "actors/work_thread.hpp"
-#include "cluster/joining.hpp"
-#include "cluster/view.hpp"
+#include "storage/open.hpp"
 #include "storage/replica_codec.hpp"
 
+#include "cluster/joining.hpp"
+#include "cluster/view.hpp"
 #include <spdlog/spdlog.h>
 
 #include <atomic>
@@ -254,7 +255,7 @@ private:
   }
 
   static std::string name_of(std::uint16_t i, std::uint16_t shards) {
-    return i == shards ? "catalog" : fmt::format("shard-{:03}", i);
+    return i == shards ? "catalog" : storage::shard_name(i);
   }
 
   void join_as(const coordination::cluster_facts& facts) {
@@ -391,9 +392,8 @@ private:
     }
     const std::lock_guard lock(mutex_);
     if (session_ == session_id::none || stopping_ || !store_) return;
-    const auto plan =
-        view_.plan({config_.replicas, config_.min_in_sync, node_id::none}, config_.replace_after,
-                   now);
+    const auto plan = view_.plan({config_.replicas, config_.min_in_sync, node_id::none},
+                                 config_.replace_after, now);
     for (const auto& [name, next] : plan)
       store_->propose(name, next, session_id::none);
   }

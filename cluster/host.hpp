@@ -1,11 +1,12 @@
 #pragma once
 
 #include "actors/links.hpp"
-#include "coordination/store.hpp"
 #include "core/cluster/messages.hpp"
 #include "core/cluster/types.hpp"
 #include "core/result.hpp"
 #include "core/types.hpp"
+
+#include "coordination/store.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +19,8 @@ namespace lycosa::storage {
 class replica_set;
 }
 
-/// A node's life in a cluster: it joins, keeps replicas of all data, and runs the scheduler while it
-/// leads them.
+/// A node's life in a cluster: it joins, keeps replicas of all data, and runs the scheduler while
+/// it leads them.
 namespace lycosa::cluster {
 
 /// Channels of `actors::links`.
@@ -48,7 +49,7 @@ struct host_config {
 
 struct host_ports {
   /// This node leads everything: start the scheduler on these replicas. On the host's thread, which
-  /// may block. An error is logged, and another node is left to try.
+  /// may block. An error is logged, and it is tried again after some seconds.
   std::function<result<void>(std::shared_ptr<storage::replica_set>)> begin;
   /// It leads no more: nothing may be answered from now on. On any thread, must not block.
   std::function<void()> fence;

@@ -2,17 +2,13 @@
 
 #include "storage/open.hpp"
 
-#include <fmt/format.h>
+#include "cluster/view.hpp"
 
 namespace lycosa::cluster {
 
 namespace {
 
 constexpr std::uint32_t group_format = 1; ///< of what the facts and records mean
-
-std::string hex(node_id node) {
-  return fmt::format("{:016x}", static_cast<std::uint64_t>(node));
-}
 
 storage::open_options alone(const join_config& c) {
   storage::open_options o;
@@ -66,8 +62,8 @@ coordination::cluster_facts facts_to_found(const storage::cluster_mark& mark,
   return {hex(mark.node), group_format, shards};
 }
 
-result<std::shared_ptr<storage::replica_set>> join(const join_config& c, storage::cluster_mark& mark,
-                                                   const coordination::cluster_facts& facts) {
+result<std::shared_ptr<storage::replica_set>>
+join(const join_config& c, storage::cluster_mark& mark, const coordination::cluster_facts& facts) {
   if (facts.format != group_format)
     return fail(errc::incompatible, "cluster",
                 "it is of format " + std::to_string(facts.format) + ", this version knows "

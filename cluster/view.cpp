@@ -1,6 +1,6 @@
 #include "cluster/view.hpp"
 
-#include <fmt/format.h>
+#include "coordination/texts.hpp"
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ node_id parse_hex(std::string_view text) {
 } // namespace
 
 std::string hex(node_id n) {
-  return fmt::format("{:016x}", static_cast<std::uint64_t>(n));
+  return coordination::id_text(static_cast<std::uint64_t>(n));
 }
 
 std::string drain_note(node_id n) {
@@ -141,15 +141,18 @@ std::string to_json(const view& v, const std::vector<actors::replica_status>& he
     members.push_back(std::move(one));
   }
   for (const auto& [n, since] : v.gone)
-    members.push_back({{"name", v.name_of(n)}, {"node", hex(n)}, {"gone", true},
-                       {"draining", v.draining(n)}});
+    members.push_back(
+        {{"name", v.name_of(n)}, {"node", hex(n)}, {"gone", true}, {"draining", v.draining(n)}});
   auto& shards = out["shards"] = json::array();
   for (const auto& [name, r] : v.records) {
-    json one{{"name", name},           {"epoch", r.epoch},
-             {"leader", named(r.leader)}, {"in_sync", list(r.in_sync)},
-             {"replicas", list(r.replicas)}, {"min_in_sync", r.min_in_sync}};
-    const auto found = std::find_if(here.begin(), here.end(),
-                                    [&](const auto& s) { return s.name == name; });
+    json one{{"name", name},
+             {"epoch", r.epoch},
+             {"leader", named(r.leader)},
+             {"in_sync", list(r.in_sync)},
+             {"replicas", list(r.replicas)},
+             {"min_in_sync", r.min_in_sync}};
+    const auto found =
+        std::find_if(here.begin(), here.end(), [&](const auto& s) { return s.name == name; });
     if (found != here.end())
       one["here"] = {{"leads", found->leads},
                      {"whole", found->whole},

@@ -1,5 +1,7 @@
 #include "storage/dir_files.hpp"
 
+#include "storage/open.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>

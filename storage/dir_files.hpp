@@ -16,9 +16,6 @@ inline auto os_error(const std::string& path) {
   return fail(errc::io_error, path, std::strerror(errno));
 }
 
-/// `shard-000` …
-[[nodiscard]] std::string shard_name(unsigned shard);
-
 /// The lock of a directory, held until it is let go of; the end of the process ends it too.
 /// `incompatible` when another process holds it.
 result<std::shared_ptr<void>> take_lock(const std::string& dir);

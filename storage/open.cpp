@@ -27,8 +27,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
-
 /// What a directory holds, found by looking alone.
 struct survey {
   bool fresh = false;       ///< no data yet
@@ -113,8 +111,8 @@ result<void> open_stores(const open_options& o, identity id, bool fresh, data_di
     auto shard_id = id;
     shard_id.kind = env_kind::shard;
     shard_id.shard = static_cast<std::uint16_t>(i);
-    auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, fresh, o.read_only, o.sync,
-                                   map, o.reserve_bytes, log_bytes, o.index_buffer,
+    auto shard = lmdb_shard::open({o.dir + "/" + shard_name(i), shard_id, fresh, o.read_only,
+                                   o.sync, map, o.reserve_bytes, log_bytes, o.index_buffer,
                                    o.replicas ? o.replicas->shard(i).env() : nullptr},
                                   disk);
     if (!shard) return tl::unexpected(shard.error());

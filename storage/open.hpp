@@ -61,6 +61,12 @@ struct data_dir {
   }
 };
 
+/// `shard-000` …: the folder of a shard, and its name elsewhere.
+[[nodiscard]] std::string shard_name(unsigned shard);
+
+/// Bytes of address space that a shard's map takes if nobody said how many.
+inline constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
+
 /// Shards of a new directory for which nobody said how many.
 [[nodiscard]] std::uint16_t default_shards();
 

@@ -2,6 +2,7 @@
 
 #include "schema/replication.capnp.h"
 #include "storage/capnp_bytes.hpp"
+#include "storage/replica_ids.hpp"
 
 namespace lycosa::storage {
 
@@ -9,22 +10,8 @@ namespace {
 
 using message_schema = schema::ReplicaMessage;
 
-template <class Builder>
-void write(Builder to, const cluster::entry_id& id) {
-  to.setEpoch(id.epoch);
-  to.setLsn(id.lsn);
-}
-template <class Builder>
-void write(Builder to, const cluster::copy_id& id) {
-  to.setEpoch(id.epoch);
-  to.setNumber(id.number);
-}
-cluster::entry_id read(schema::EntryId::Reader r) {
-  return {r.getEpoch(), r.getLsn()};
-}
-cluster::copy_id read(schema::CopyId::Reader r) {
-  return {r.getEpoch(), r.getNumber()};
-}
+using ids::read;
+using ids::write;
 
 void write(message_schema::Append::Builder to, const cluster::append_message& m,
            std::span<const batch_bytes> batches) {
@@ -45,11 +32,7 @@ void write(message_schema::State::Builder to, const cluster::state_message& m) {
   write(to.initEnd(), m.end);
   to.setSynced(m.synced);
   to.setGap(m.gap);
-  if (!m.copying) return;
-  auto c = to.initCopying();
-  write(c.initId(), m.copying->id);
-  write(c.initAt(), m.copying->at);
-  c.setChunks(m.copying->chunks);
+  if (m.copying) write(to.initCopying(), *m.copying);
 }
 
 void write(message_schema::Copy::Builder to, const cluster::copy_message& m,
@@ -57,19 +40,14 @@ void write(message_schema::Copy::Builder to, const cluster::copy_message& m,
   to.setEpoch(m.epoch);
   write(to.initId(), m.id);
   write(to.initAt(), m.at);
-  auto history = to.initHistory(static_cast<unsigned>(m.history.size()));
-  for (unsigned i = 0; i < history.size(); ++i) {
-    history[i].setEpoch(m.history[i].epoch);
-    history[i].setFirst(m.history[i].first);
-  }
+  write(to.initHistory(static_cast<unsigned>(m.history.size())), m.history);
   to.setChunk(m.chunk);
   to.setChunks(m.chunks);
   bytes::fill(to.initChanges(bytes::length(chunk)), chunk);
 }
 
 cluster::message read(message_schema::Append::Reader r, std::vector<std::string_view>& batches) {
-  cluster::append_message m{
-      r.getEpoch(), read(r.getBefore()), {}, r.getCommitted(), r.getTrim()};
+  cluster::append_message m{r.getEpoch(), read(r.getBefore()), {}, r.getCommitted(), r.getTrim()};
   for (const auto b : r.getBatches()) {
     batches.push_back(bytes::view(b.getChanges()));
     m.batches.push_back({read(b.getId()), static_cast<std::uint32_t>(batches.back().size())});
@@ -78,20 +56,15 @@ cluster::message read(message_schema::Append::Reader r, std::vector<std::string_
 }
 
 cluster::message read(message_schema::State::Reader r) {
-  cluster::state_message m{
-      r.getEpoch(), read(r.getCopy()), read(r.getEnd()), r.getSynced(), r.getGap(), {}};
-  if (r.hasCopying()) {
-    const auto c = r.getCopying();
-    m.copying = cluster::copy_progress{read(c.getId()), read(c.getAt()), c.getChunks()};
-  }
+  cluster::state_message m{r.getEpoch(),  read(r.getCopy()), read(r.getEnd()),
+                           r.getSynced(), r.getGap(),        {}};
+  if (r.hasCopying()) m.copying = read(r.getCopying());
   return m;
 }
 
 cluster::message read(message_schema::Copy::Reader r, std::string_view& chunk) {
-  cluster::copy_message m{r.getEpoch(), read(r.getId()), read(r.getAt()),
-                          {},           r.getChunk(),    r.getChunks()};
-  for (const auto h : r.getHistory())
-    m.history.push_back({h.getEpoch(), h.getFirst()});
+  cluster::copy_message m{r.getEpoch(),         read(r.getId()), read(r.getAt()),
+                          read(r.getHistory()), r.getChunk(),    r.getChunks()};
   chunk = bytes::view(r.getChanges());
   return m;
 }

@@ -1,8 +1,8 @@
 #include "storage/replica_digest.hpp"
 
-#include "storage/dir_files.hpp"
 #include "storage/lmdb_catalog.hpp"
 #include "storage/lmdb_shard.hpp"
+#include "storage/open.hpp"
 #include "storage/replica_log.hpp"
 #include "storage/replica_set.hpp"
 

@@ -1,6 +1,7 @@
 #include "storage/replica_set.hpp"
 
 #include "storage/dir_files.hpp"
+#include "storage/open.hpp"
 
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -20,7 +21,6 @@ namespace {
 
 constexpr const char* mark_file = "cluster";
 constexpr std::string_view mark_title = "lycosa cluster 1";
-constexpr std::uint64_t default_map = std::uint64_t{1} << 40;
 
 template <class T>
 bool parse(std::string_view text, T& out, int base = 10) {
@@ -92,8 +92,8 @@ result<void> write_cluster_mark(const std::string& dir, const cluster_mark& mark
   std::ostringstream text;
   text << mark_title << "\nname " << mark.cluster << "\n";
   if (!mark.id.empty()) text << "id " << mark.id << "\n";
-  text << "node " << std::hex
-       << static_cast<std::uint64_t>(mark.node) << "\nshards " << std::dec << mark.shards << "\n";
+  text << "node " << std::hex << static_cast<std::uint64_t>(mark.node) << "\nshards " << std::dec
+       << mark.shards << "\n";
   return replace_file(dir, mark_file, text.str());
 }
 

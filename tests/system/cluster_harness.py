@@ -7,7 +7,6 @@ leave nothing behind. The test itself sits at the switch that joins the hosts.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -97,11 +96,6 @@ class Etcd:
         peer = f"http://{Network.address(self.host)}:2380"
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [*Network.inside(self.host), "etcd", "--data-dir", str(self.folder / "data"),
-                 "--listen-client-urls", f"{self.url},http://127.0.0.1:2379",
-                 "--advertise-client-urls", self.url, "--listen-peer-urls", peer,
-                 "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
-                 "--unsafe-no-fsync"] if os.environ.get("LYCOSA_ETCD_NO_SYNC") else
                 [*Network.inside(self.host), "etcd", "--data-dir", str(self.folder / "data"),
                  "--listen-client-urls", f"{self.url},http://127.0.0.1:2379",
                  "--advertise-client-urls", self.url, "--listen-peer-urls", peer,
@@ -220,6 +214,17 @@ class Cluster:
                     return state["active"]
             return None
         return self.node(until(other, f"another active node than {node.name}"))
+
+    def differences(self) -> list[str]:
+        """Of stopped nodes: copies that stand at the same position and hold something else."""
+        digests, out = self.digests(), []
+        for shard in digests[0]:
+            seen: dict[tuple[int, int], str] = {}
+            for d in digests:
+                at = (d[shard]["epoch"], d[shard]["lsn"])
+                if seen.setdefault(at, d[shard]["digest"]) != d[shard]["digest"]:
+                    out.append(f"copies of {shard} differ at {at}")
+        return out
 
     def digests(self) -> list[dict[str, str]]:
         """What the copies of stopped nodes hold, for comparison."""

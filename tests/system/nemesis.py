@@ -262,13 +262,8 @@ def check(seconds: float, seed: int, say=print) -> list[str]:
         for n in cluster.others(node):
             n.stop()
         node.stop()
-        digests = cluster.digests()
-        for shard in digests[0]:
-            seen: dict[tuple[int, int], str] = {}
-            for d in digests:
-                at = (d[shard]["epoch"], d[shard]["lsn"])
-                if seen.setdefault(at, d[shard]["digest"]) != d[shard]["digest"]:
-                    history.violated(f"copies of {shard} differ at {at}")
+        for difference in cluster.differences():
+            history.violated(difference)
         say(f"seed {seed}: {len(history.acknowledged)} tasks acknowledged, {history.delivered} "
             f"handed out, {len(history.settled)} settled, {history.unsure} requests without a clear "
             f"answer, {len(nominal)} fires of the job; faults: {dict(nemesis.done)}")
