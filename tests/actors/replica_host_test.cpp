@@ -1,5 +1,4 @@
 #include "actors/replica_host.hpp"
-
 #include "storage/change_set.hpp"
 #include "storage/open.hpp"
 #include "storage/replica_set.hpp"
@@ -261,7 +260,9 @@ TEST_F(replicas, a_leader_that_is_cut_off_acknowledges_nothing) {
   must(commit(0, "a", "1"));
   cut_off(0, true);
   result<entry_id> outcome = entry_id{};
+  const auto before = nodes_[0].host->status().end;
   std::thread writer([&] { outcome = commit(0, "lost", "2"); });
+  until("the write to be under way", [&] { return nodes_[0].host->status().end > before; });
   end_session(0);
   const auto second = await_leader(0);
   writer.join();
