@@ -203,7 +203,9 @@ void job_keeper::flush() {
   flushing_ = false;
   if (ended_) return;
   if (!store_pending()) {
-    if (draining_ && engine_.running() == 0) finish(); // what is not stored is found as lost
+    // What runs is waited for. What was to start and cannot be stored never does: it is not
+    // there after a restart, and what did run without its end being stored is found as lost.
+    if (draining_ && running_.empty()) finish();
     return;
   }
   auto e = engine_.take();
@@ -305,6 +307,7 @@ void job_keeper::drain(std::optional<usec> wait) {
   if (wait) self_->delayed_send(self_, std::max(*wait, usec{0}), drain_atom_v);
   if (std::exchange(draining_, true)) return;
   engine_.close();
+  flushing_ = false; // the next attempt may be a second away
   ask_flush();
 }
 

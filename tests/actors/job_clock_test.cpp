@@ -26,6 +26,34 @@ public:
   int started = 0;
 };
 
+/// A catalog whose disk can be full.
+class refusing_catalog final : public storage::catalog_store {
+public:
+  explicit refusing_catalog(storage::catalog_store& behind) : behind_(behind) {}
+  bool full = false;
+
+  result<std::vector<project_record>> projects() override { return behind_.projects(); }
+  result<std::vector<project_record>> put_projects(std::vector<project_record> batch) override {
+    return behind_.put_projects(std::move(batch));
+  }
+  result<void> erase_project(project_id id) override { return behind_.erase_project(id); }
+  result<void> put_blobs(std::string_view space,
+                         const std::vector<std::pair<std::string, std::string>>& batch) override {
+    if (full) return fail(errc::no_space, "catalog", "the disk is full");
+    return behind_.put_blobs(space, batch);
+  }
+  result<std::string> get_blob(std::string_view space, std::string_view name) override {
+    return behind_.get_blob(space, name);
+  }
+  result<std::vector<std::pair<std::string, std::string>>>
+  scan_blobs(std::string_view space, std::string_view after, std::size_t limit) override {
+    return behind_.scan_blobs(space, after, limit);
+  }
+
+private:
+  storage::catalog_store& behind_;
+};
+
 /// The JOBS actor in virtual time: what is not told to it is not noticed before its next wake.
 class told_keeper : public ::testing::Test {
 protected:
@@ -38,7 +66,7 @@ protected:
     scheduler_ = dynamic_cast<caf::scheduler::test_coordinator*>(&system_->scheduler());
     ASSERT_NE(scheduler_, nullptr);
     job_keeper_config k;
-    k.store = data_->catalog.get();
+    k.store = &catalog_;
     k.time = time_;
     k.settings.executors.function = executor_;
     k.settings.stop_wait = usec{0};
@@ -95,6 +123,7 @@ protected:
   std::shared_ptr<manual_clock> time_ = std::make_shared<manual_clock>(start);
   std::shared_ptr<quick_executor> executor_ = std::make_shared<quick_executor>();
   std::unique_ptr<storage::data_dir> data_ = storage::open_memory(1);
+  refusing_catalog catalog_{*data_->catalog};
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
@@ -164,6 +193,30 @@ TEST_F(told_keeper, wakes_that_were_superseded_leave_none_behind) {
     advance(1s);
   EXPECT_EQ(executor_->started, 50);
   EXPECT_LE(scheduler_->clock().schedule().size(), 2u);
+}
+
+/// A stop must not hang on what can be stored no more.
+TEST_F(told_keeper, ends_when_drained_though_nothing_can_be_stored) {
+  add_at("due", 1min);
+  add_at("later", 1h);
+  catalog_.full = true;
+  advance(1min);
+  EXPECT_EQ(executor_->started, 0); // it is not on the disk that it starts
+  bool ended = false;
+  keeper_->attach_functor([&] { ended = true; });
+  step([](job_keeper& k) { k.drain(usec{0}); });
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(executor_->started, 0);
+}
+
+TEST_F(told_keeper, starts_what_became_due_once_it_can_be_stored_again) {
+  add_at("due", 1min);
+  catalog_.full = true;
+  advance(1min);
+  EXPECT_EQ(executor_->started, 0);
+  catalog_.full = false;
+  advance(1min);
+  EXPECT_EQ(executor_->started, 1);
 }
 
 } // namespace
