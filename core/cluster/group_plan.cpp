@@ -1,6 +1,7 @@
 #include "core/cluster/group_plan.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace lycosa::cluster {
 
@@ -8,6 +9,19 @@ namespace {
 
 bool has(const std::vector<node_id>& nodes, node_id n) {
   return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+}
+
+/// One step of a record to where it should be; nothing = it is there.
+std::optional<shard_record> towards(const shard_record& r, std::vector<node_id> replicas,
+                                    std::uint32_t least) {
+  const auto unless_refused = [](proposal p) -> std::optional<shard_record> {
+    if (!p) return std::nullopt;
+    return std::move(*p);
+  };
+  if (replicas != r.replicas) return unless_refused(place(r, std::move(replicas)));
+  if (least < r.min_in_sync || (least > r.min_in_sync && r.in_sync.size() >= least))
+    return unless_refused(require(r, least));
+  return std::nullopt;
 }
 
 class planner {
@@ -25,14 +39,8 @@ public:
     const auto first = leader();
     std::map<std::string, shard_record> out;
     for (const auto& [name, r] : records_) {
-      auto replicas = replicas_of(r, wanted, first);
-      if (replicas != r.replicas) {
-        if (auto next = place(r, std::move(replicas))) out[name] = *next;
-        continue;
-      }
-      const auto least = goal_.min_in_sync;
-      if (least < r.min_in_sync || (least > r.min_in_sync && r.in_sync.size() >= least))
-        if (auto next = require(r, least)) out[name] = *next;
+      if (auto next = towards(r, replicas_of(r, wanted, first), goal_.min_in_sync))
+        out[name] = *next;
     }
     return out;
   }
@@ -106,12 +114,22 @@ private:
 
 } // namespace
 
-std::map<std::string, shard_record>
-plan_group(const std::map<std::string, shard_record>& records, node_id self,
-           const std::vector<group_candidate>& living, const std::set<node_id>& missed,
-           const group_goal& goal) {
+std::map<std::string, shard_record> plan_group(const std::map<std::string, shard_record>& records,
+                                               node_id self,
+                                               const std::vector<group_candidate>& living,
+                                               const std::set<node_id>& missed,
+                                               const group_goal& goal) {
   if (records.empty()) return {};
   return planner(records, self, living, missed, goal).plan();
+}
+
+std::map<std::string, shard_record> place_group(const std::map<std::string, shard_record>& records,
+                                                const std::vector<node_id>& replicas,
+                                                std::uint32_t min_in_sync) {
+  std::map<std::string, shard_record> out;
+  for (const auto& [name, r] : records)
+    if (auto next = towards(r, replicas, min_in_sync)) out[name] = *next;
+  return out;
 }
 
 } // namespace lycosa::cluster

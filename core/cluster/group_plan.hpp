@@ -12,7 +12,8 @@
 
 /// Where the environments of one group belong. A group is led as a whole: the scheduler that works
 /// on it needs all of its shards and its catalog in one process, so that nothing but the copying of
-/// commits goes over the network. So all its environments have the same replicas, in the same order.
+/// commits goes over the network. So all its environments have the same replicas, in the same
+/// order.
 namespace lycosa::cluster {
 
 /// A node that could hold a group.
@@ -44,5 +45,11 @@ struct group_goal {
 plan_group(const std::map<std::string, shard_record>& records, node_id self,
            const std::vector<group_candidate>& living, const std::set<node_id>& missed,
            const group_goal& goal);
+
+/// What to propose so that all environments have these replicas, in this order, and as many members
+/// in sync as `min_in_sync` says; nothing = they have.
+[[nodiscard]] std::map<std::string, shard_record>
+place_group(const std::map<std::string, shard_record>& records,
+            const std::vector<node_id>& replicas, std::uint32_t min_in_sync);
 
 } // namespace lycosa::cluster
