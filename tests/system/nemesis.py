@@ -2,9 +2,10 @@
 
     unshare -Urnm --propagation private python3 nemesis.py --seconds 600 --seed 7
 
-What must hold, whatever happens: no acknowledged task is lost, none that is settled is handed out
-again to a request that began later, no project gets more than its burst and rate allow, no nominal
-time of a job fires twice, copies at the same position are the same. The choices of clients and nemesis
+What must hold, whatever happens: no acknowledged task is lost, none that is settled or cancelled is
+handed out again to a request that began later, none goes out as it was before an acknowledged change, no
+project gets more than its burst and rate allow, every nominal time of a job fires once or its history tells what
+became of it, copies at the same position are the same. The choices of clients and nemesis
 follow from the seed; what they meet does not.
 """
 
@@ -18,13 +19,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 from cluster_harness import Cluster, ClusterNode
 from harness import Client, LycosaError, MESSAGES, Unreachable, status_pack, task, until
 
 UNSURE = (LycosaError, Unreachable, OSError, ValueError)
-FAST, SLOW = "fast", "slow"
+FAST, SLOW, OFF = "fast", "slow", "off"
 RATE, BURST = 20, 5
 
 
@@ -36,6 +38,8 @@ class History:
         self.acknowledged: set[str] = set()
         self.settled: dict[str, float] = {}
         self.deliveries: list[tuple[float, float, str]] = []  # asked, got, project
+        self.cancelled: dict[str, float] = {}
+        self.versions: dict[str, tuple[int, float]] = {}  # the newest acknowledged, when
         self.violations: list[str] = []
         self.unsure = 0
         self.delivered = 0
@@ -53,6 +57,14 @@ class History:
             self.delivered += len(tasks)
             for t in tasks:
                 name = t["taskid"]
+                version, since = self.versions.get(name, (0, got))
+                if since < asked and t.get("fetch", {}).get("version", 0) < version:
+                    self.violations.append(f"{name} was handed out as it was before version "
+                                           f"{version}")
+                if self.cancelled.get(name, got) < asked:
+                    self.violations.append(f"{name} was cancelled and was handed out")
+                if "-changing-" in name:
+                    continue
                 if name in self.settled and self.settled[name] < asked:
                     self.violations.append(f"{name} was settled and was handed out again")
                 if project == SLOW:
@@ -63,6 +75,16 @@ class History:
         with self.lock:
             for name in names:
                 self.settled.setdefault(name, now)
+
+    def cancel(self, names: list[str]) -> None:
+        now = time.monotonic()
+        with self.lock:
+            for name in names:
+                self.cancelled.setdefault(name, now)
+
+    def renewed(self, name: str, version: int) -> None:
+        with self.lock:
+            self.versions[name] = (version, time.monotonic())
 
     def check_rate(self) -> None:
         """In no span more than the burst and what the rate gives: with f(k) = k - rate * t(k), the
@@ -87,12 +109,13 @@ class Work:
         self.over = threading.Event()
         self.submitting = threading.Event()
         self.submitting.set()
-        kinds = [self.submit] * 2 + [lambda r: self.consume(r, FAST)] * 2 + \
-                [lambda r: self.consume(r, SLOW)]
+        kinds = [self.submit] * 2 + [self.cancel, self.renew] + [lambda r: self.consume(r, FAST)] * 2 + \
+                [lambda r: self.consume(r, SLOW), lambda r: self.consume(r, OFF)]
         self.threads = [threading.Thread(target=self.repeat, daemon=True,
                                          args=(kind, random.Random(f"{seed}/{i}"), i))
                         for i, kind in enumerate(kinds)]
         self.counts = Counter()
+        self.names = Counter()
 
     def start(self) -> None:
         for t in self.threads:
@@ -127,6 +150,43 @@ class Work:
         if answer["new"] + answer["ignored"] == size and not answer.get("failure"):
             self.history.submitted(names)
         self.over.wait(rng.random() * 0.1)
+
+    def cancel(self, context) -> None:
+        """Tasks that are due in an hour, and are called off before that; some right before."""
+        rng, client, number = context
+        if not self.submitting.is_set():
+            self.over.wait(0.2)
+            return
+        first = self.counts[number]
+        size = rng.randint(1, 5)
+        self.counts[number] += size
+        names = [f"{OFF}-{first + i}" for i in range(size)]
+        later = {"exetime": time.time() + 3600} if rng.random() < 0.5 else {}
+        client.submit([task(OFF, n, **later) for n in names])
+        answer = client.submit([task(OFF, n, cancel=True) for n in names])
+        if answer["cancelled"] == size and not answer.get("failure"):
+            self.history.cancel(names)
+        self.over.wait(rng.random() * 0.3)
+
+    def renew(self, context) -> None:
+        """A task that changes again and again: only this thread does that to it."""
+        rng, client, number = context
+        if not self.submitting.is_set():
+            self.over.wait(0.2)
+            return
+        kind = rng.randint(0, 4)
+        name = f"{FAST}-changing-{kind}-{self.names[kind]}"
+        self.counts[number] += 1
+        version = self.counts[number]
+        try:
+            answer = client.submit([task(FAST, name, force_update=True,
+                                         fetch={"version": version})])
+        except UNSURE:
+            self.names[kind] += 1  # that change may still come, at any time
+            raise
+        if answer["new"] + answer["restarted"] == 1 and not answer.get("failure"):
+            self.history.renewed(name, version)
+        self.over.wait(rng.random() * 0.3)
 
     def consume(self, context, project: str) -> None:
         rng, client, _ = context
@@ -202,17 +262,35 @@ class Nemesis:
             pass
 
 
-def check(seconds: float, seed: int, say=print) -> list[str]:
+def unaccounted(client: Client, nominal: Counter) -> list[str]:
+    """Times of the job that neither ran nor have a record of why they did not."""
+    known: set[int] = {int(datetime.fromisoformat(n).timestamp()) for n in nominal}
+    before: dict[str, int] = {}
+    while True:
+        query = "".join(f"&before={b}" for b in before.values())
+        page = client.call("GET", f"/v1/jobs/tick/runs?limit=1000{query}")
+        for r in page["runs"]:
+            known.update(range(int(r["nominal"]), int(r.get("last", r["nominal"])) + 1))
+        if not page["next"]:
+            break
+        before = {"before": page["next"]}
+    return [f"the job's time {t} neither ran nor is accounted for"
+            for t in range(min(known), max(known) + 1) if t not in known]
+
+
+def check(seconds: float, seed: int, groups: int = 1, say=print) -> list[str]:
     """Runs it all; returns what was violated."""
     fires = Path(tempfile.mkdtemp(prefix="lycosa-nemesis-")) / "fires"
     fires.touch()
     history = History()
-    cluster = Cluster(3, 'scheduler.processing_timeout="8s"')
+    cluster = Cluster(3, 'scheduler.processing_timeout="8s"', *([f"cluster.groups={groups}"] if groups > 1 else []),
+                      "jobs.history_count=100000")
     try:
         cluster.start()
         first = cluster.active()
         first.client.put_project(FAST, status="RUNNING", rate=1e6, burst=1e6)
         first.client.put_project(SLOW, status="RUNNING", rate=RATE, burst=BURST)
+        first.client.put_project(OFF, status="RUNNING", rate=1e6, burst=1e6)
         first.client.call("POST", "/v1/jobs", {
             "id": "tick", "trigger": {"type": "interval", "seconds": 1},
             "action": {"type": "command",
@@ -259,13 +337,18 @@ def check(seconds: float, seed: int, say=print) -> list[str]:
         for when, times in nominal.items():
             if times > 1:
                 history.violated(f"the job fired {times} times for {when}")
+        for missing in unaccounted(node.client, nominal):
+            history.violated(missing)
+        for name in sorted(history.cancelled):
+            if (status := node.client.task(OFF, name)["status"]) == 1:
+                history.violated(f"{name} was cancelled and is {status}")
         for n in cluster.others(node):
             n.stop()
         node.stop()
         for difference in cluster.differences():
             history.violated(difference)
         say(f"seed {seed}: {len(history.acknowledged)} tasks acknowledged, {history.delivered} "
-            f"handed out, {len(history.settled)} settled, {history.unsure} requests without a clear "
+            f"handed out, {len(history.cancelled)} cancelled, {len(history.settled)} settled, {history.unsure} requests without a clear "
             f"answer, {len(nominal)} fires of the job; faults: {dict(nemesis.done)}")
         if history.violations:
             for n in cluster.nodes:
@@ -279,10 +362,11 @@ def check(seconds: float, seed: int, say=print) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--groups", type=int, default=1)
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    violations = check(options.seconds, options.seed)
+    violations = check(options.seconds, options.seed, options.groups)
     for v in violations[:20]:
         print("VIOLATED:", v)
     print(f"{len(violations)} violations")
