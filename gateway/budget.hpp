@@ -20,6 +20,11 @@ public:
     while (!used_.compare_exchange_weak(used, used + n, std::memory_order_relaxed));
     return true;
   }
+  /// Whether `n` more could be taken now.
+  [[nodiscard]] bool has_room(std::size_t n) const noexcept {
+    const auto used = used_.load(std::memory_order_relaxed);
+    return n <= limit_ && used <= limit_ - n;
+  }
   void give(std::size_t n) noexcept { used_.fetch_sub(n, std::memory_order_relaxed); }
   [[nodiscard]] std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
@@ -45,6 +50,11 @@ public:
   }
   ~budget_share() {
     if (from_ && taken_ > 0) from_->give(taken_);
+  }
+
+  /// Whether the share could cover `bytes` in all now; takes nothing.
+  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+    return !from_ || bytes <= free + taken_ || from_->has_room(bytes - free - taken_);
   }
 
   /// Makes the share cover `bytes` in all. False if the budget does not allow it.

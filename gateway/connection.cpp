@@ -264,7 +264,9 @@ private:
   asio::awaitable<std::optional<response>> read_body(parser_type& parser, request_body& body) {
     const auto length = parser.content_length();
     body.share = budget_share(shared_->in_flight);
-    if (length && !body.share.cover(*length)) co_return too_busy();
+    // Only what arrives takes from the budget: an announcement costs its sender nothing. One that
+    // has no chance at the moment is told before it sends.
+    if (length && !body.share.has_room(*length)) co_return too_busy();
     if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
       auto [ec, n] = co_await asio::async_write(
           stream_, asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), awaitably);
@@ -293,12 +295,15 @@ private:
                                                       budget_share& share) {
     const auto start = clock::now();
     auto filled = std::min(buffer_.size(), length);
+    if (!share.cover(filled)) co_return too_busy();
     text.assign(static_cast<const char*>(buffer_.data().data()), filled);
     buffer_.consume(filled);
     while (filled < length) {
-      // Memory follows what has arrived, not what was announced.
+      // Memory follows what has arrived, here or at the kernel, not what was announced.
       if (filled == text.size()) {
-        const auto size = std::min(std::max<std::size_t>(text.size() * 2, 1U << 20U), length);
+        error_code ignored;
+        const auto arrived = filled + socket().available(ignored);
+        const auto size = std::min(std::max({filled * 2, arrived, budget_share::free}), length);
         if (!share.cover(size)) co_return too_busy();
         text.resize(size);
       }
@@ -318,7 +323,7 @@ private:
     while (!parser.is_done()) {
       if (filled == text.size()) {
         // Memory follows what has arrived, not what was announced.
-        const auto size = std::max<std::size_t>(text.size() * 2, 16 * 1024);
+        const auto size = std::max(text.size() * 2, budget_share::free);
         if (!share.cover(size)) co_return too_busy();
         text.resize(size);
       }

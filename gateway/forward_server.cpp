@@ -74,6 +74,7 @@ public:
   std::size_t expected = 0;
   bool complete = false;
 
+  [[nodiscard]] const key& name() const { return key_; }
   [[nodiscard]] std::uint64_t number() const { return key_.second; }
 
   void set_cancel(std::function<void()> cancel) {
@@ -260,6 +261,14 @@ private:
   std::atomic<bool> answered_{false};
 };
 
+namespace {
+
+response too_busy() {
+  return problem(429, "too many bytes of requests are being worked on");
+}
+
+} // namespace
+
 // -- all of them
 // -----------------------------------------------------------------------------------
 
@@ -300,8 +309,7 @@ void forward_server::begin(const key& k, wire::forward_request head) {
   const auto s = std::make_shared<served>(weak_from_this(), k);
   auto& r = s->incoming;
   r.body->share = budget_share(bytes_);
-  if (!r.body->share.cover(head.body_size))
-    return refuse(k, problem(429, "too many bytes of requests are being worked on"));
+  if (!r.body->share.has_room(head.body_size)) return refuse(k, too_busy());
   r.method = std::move(head.method);
   r.content_type = std::move(head.content_type);
   r.accept = std::move(head.accept);
@@ -320,6 +328,11 @@ void forward_server::begin(const key& k, wire::forward_request head) {
 void forward_server::more(const served_ptr& s, std::string bytes) {
   if (s->complete) return;
   auto& text = s->incoming.body->text;
+  // Only what has arrived takes from the budget, as at a connection.
+  if (!s->incoming.body->share.cover(text.size() + bytes.size())) {
+    refuse(s->name(), too_busy());
+    return forget(s->name());
+  }
   if (text.empty())
     text = std::move(bytes);
   else

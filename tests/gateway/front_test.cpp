@@ -3,6 +3,7 @@
 #include "tests/gateway/fake_node.hpp"
 #include "tests/gateway/http_client.hpp"
 
+#include "wire/forward_frames.hpp"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -214,6 +215,20 @@ TEST_F(two_fronts, carry_bodies_up_to_the_limit) {
   // What was held for it is free again.
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(call("POST", "/v1/tasks", body).status, 200);
+}
+
+TEST_F(two_fronts, bodies_that_are_announced_and_do_not_come_take_no_room) {
+  // Together 640 MiB, of which nothing follows; the room is for 256.
+  for (std::uint64_t n = 1; n <= 10; ++n) {
+    wire::forward_request head;
+    head.method = "POST";
+    head.target = "/v1/tasks";
+    head.body_size = std::size_t{64} << 20U;
+    active->on_message(node(3), wire::encode({n, std::move(head)}, "["));
+  }
+  std::string body = R"([{"project":"p","taskid":"a","url":"u"}])";
+  body.resize(std::size_t{64} << 20U, ' ');
+  EXPECT_EQ(call("POST", "/v1/tasks", body).status, 200);
 }
 
 TEST_F(two_fronts, carry_long_answers_in_parts_that_are_asked_for) {
@@ -451,8 +466,8 @@ TEST_F(two_fronts, wishes_of_the_cluster_are_taken_where_the_client_connects) {
   EXPECT_EQ(door_.drained, "n1 on");
   EXPECT_EQ(call("POST", "/v1/cluster/drain", R"({"node":"n1","off":true})").status, 202);
   EXPECT_EQ(door_.drained, "n1 off");
-  for (const auto* bad : {"", "[]", "{}", R"({"node":1})", R"({"node":""})",
-                          R"({"node":"n1","off":"yes"})"})
+  for (const auto* bad :
+       {"", "[]", "{}", R"({"node":1})", R"({"node":""})", R"({"node":"n1","off":"yes"})"})
     EXPECT_EQ(call("POST", "/v1/cluster/drain", bad).status, 400) << bad;
   EXPECT_EQ(call("GET", "/v1/cluster/move").status, 405);
   EXPECT_EQ(door_.drained, "n1 off");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <deque>
 #include <thread>
 
 namespace lycosa::gateway {
@@ -392,6 +393,42 @@ TEST_F(small_front, refuses_bodies_over_the_limit_and_the_budget) {
   const auto a = call("POST", "/v1/tasks", std::string(90'000, ' '));
   EXPECT_EQ(a.status, 429);
   EXPECT_NE(a.head.find("Retry-After"), std::string::npos);
+}
+
+struct crowded_front : http_front {
+  void SetUp() override {
+    server_config config;
+    config.max_in_flight_bytes = 1'000'000;
+    start(config);
+  }
+};
+
+TEST_F(crowded_front, bodies_that_are_announced_and_do_not_come_take_no_room) {
+  std::deque<http_client> idle;
+  for (int i = 0; i < 50; ++i) {
+    auto& c = idle.emplace_back(front->port());
+    const auto* how = i % 2 == 0 ? "Content-Length: 900000\r\n" : "Transfer-Encoding: chunked\r\n";
+    c.send("POST /v1/tasks HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n" + std::string{how}
+           + "\r\n");
+    ASSERT_NE(c.read_until("100 Continue\r\n\r\n"), "") << i; // it waits for the body now
+    c.send(i % 2 == 0 ? "[{" : "dbba0\r\n[{");
+  }
+  std::string body = R"([{"project":"p","taskid":"a","url":"u"}])";
+  body.resize(900'000, ' ');
+  const auto a = call("POST", "/v1/tasks", body);
+  EXPECT_EQ(a.status, 200) << a.body;
+}
+
+TEST_F(crowded_front, what_has_arrived_takes_room_until_it_is_answered_or_cut) {
+  http_client slow(front->port());
+  slow.send("POST /v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n");
+  slow.send(std::string(700'000, ' '));
+  const auto other = [&] {
+    return call("POST", "/v1/tasks", "[]" + std::string(500'000, ' ')).status;
+  };
+  EXPECT_TRUE(until([&] { return other() == 429; }));
+  slow.close();
+  EXPECT_TRUE(until([&] { return other() == 200; }));
 }
 
 TEST_F(small_front, cuts_clients_that_send_too_slowly) {

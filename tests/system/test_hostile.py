@@ -319,6 +319,18 @@ class ManyNames(NodeTest):
 class Pressure(NodeTest):
     settings = ('http.max_in_flight="4MiB"',)
 
+    def test_bodies_that_are_announced_and_do_not_come_hold_up_nobody(self):
+        p = self.project()
+        idle = [self.node.connect() for _ in range(50)]
+        self.addCleanup(lambda: [sock.close() for sock in idle])
+        for sock in idle:
+            sock.sendall(b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                         b"Content-Length: %d\r\n\r\n" % (3 * MIB))
+            self.assertIn(b" 100 ", sock.recv(100))
+            sock.sendall(b"[")
+        self.client.submit([task(p, f"t{n}", fetch={"data": "x" * 1000}) for n in range(2000)])
+        self.assertEqual(self.client.size(p), 2000)
+
     def test_more_in_flight_than_allowed_is_429_and_later_taken(self):
         p = self.project()
         statuses, lock = [], threading.Lock()
