@@ -59,7 +59,9 @@ public:
     replica_.emplace(config_.self, std::move(*found), config_.limits);
     store_.lead(*this); // nobody writes through it before `attach`
     copies_ = std::make_unique<replica_copies>(
-        store_, config_.copy_chunk, config_.copy_rate,
+        store_,
+        replica_copies::config{config_.copy_chunk, config_.copy_rate, config_.limits.resend_after},
+        time_,
         replica_copies::ports{
             [this](copy_id id, entry_id at, std::uint32_t chunks) {
               with([&](effects& out) { replica_->snapshot_opened(id, at, chunks, now(), out); });
