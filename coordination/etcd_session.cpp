@@ -115,8 +115,8 @@ awaitable<void> session_keeper::keep() {
       co_return;
     }
     if (!answer && answer.error().code != errc::not_found) {
-      // Soon: there is not much time left.
-      next = now() + std::min(retry_.failed(answer.error().text()), third / 2);
+      // Soon: of the two thirds that are left no more should be lost to waiting than need be.
+      next = now() + std::min(retry_.failed(answer.error().text()), third / 10);
       continue;
     }
     if (!answer || etcd::number(*answer, "TTL").value_or(0) == 0) {
